@@ -1,0 +1,1 @@
+"""The Excel functions in each host, as thin layers over `capacity.call`."""

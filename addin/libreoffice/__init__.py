@@ -1,0 +1,1 @@
+"""The functions as a LibreOffice Calc add-in, built from the registry."""

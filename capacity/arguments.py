@@ -1,0 +1,172 @@
+"""What an argument is: unit, meaning, bounds, default and the worked example's value. A check is a sentence."""
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Final
+
+from .errors import InputError, InputTypeError
+from .numeric import is_array
+from .units import UNITS
+
+_LARGEST: Final = 1.7976931348623157e308
+
+
+class _Sentinel:
+    """An argument that was left out (as opposed to a blank cell, which counts as 0)."""
+
+    def __repr__(self) -> str:
+        return "it was left out"
+
+
+OMITTED: Final = _Sentinel()
+REQUIRED: Final = OMITTED  # as a default: there is none
+
+
+class Number:
+    """A finite number with a unit. `example` is the worked example's value, or the function that yields it."""
+
+    kind = "number"
+
+    def __init__(
+        self,
+        unit: str,
+        meaning: str,
+        *,
+        example: float | Callable[..., Any],
+        default: Any = REQUIRED,
+        gt: float | None = None,
+        ge: float | None = None,
+        lt: float | None = None,
+        le: float | None = None,
+        whole: bool = False,
+    ) -> None:
+        if unit not in UNITS:
+            raise ValueError(f"unknown unit {unit!r}: add it to capacity/units.py")
+        self.unit, self.meaning, self.default, self.whole = unit, meaning, default, whole
+        self.gt, self.ge, self.lt, self.le = gt, ge, lt, le
+        self._example = example
+        self._low = gt if gt is not None else ge if ge is not None else -_LARGEST
+        self._high = lt if lt is not None else le if le is not None else _LARGEST
+
+    @property
+    def example(self) -> float:
+        """The worked example's value; computed through the chain, so that it stays exact."""
+        return float(self._example()) if callable(self._example) else float(self._example)
+
+    @property
+    def low(self) -> str:
+        """Lower bound as a criterion: '> 0', '>= 1', or '' without one."""
+        return f"> {self.gt:g}" if self.gt is not None else f">= {self.ge:g}" if self.ge is not None else ""
+
+    @property
+    def high(self) -> str:
+        """Upper bound as a criterion: '< 1', '<= 1', or '' without one."""
+        return f"< {self.lt:g}" if self.lt is not None else f"<= {self.le:g}" if self.le is not None else ""
+
+    @property
+    def bounds(self) -> str:
+        """Both bounds in words, e.g. 'a whole number >= 1'."""
+        limits = " and ".join(x for x in (self.low, self.high) if x)
+        return f"{'a whole number' if self.whole else 'a number'} {limits}".strip()
+
+    @property
+    def rule(self) -> str:
+        """The rule of an error sentence, e.g. 'must be > 0 and < 1'."""
+        limits = " and ".join(x for x in (self.low, self.high) if x)
+        return f"must be {self.bounds if self.whole or not limits else limits}"
+
+    def fits(self, x: float) -> bool:
+        """Is x finite and within the bounds?"""
+        return self._low <= x <= self._high and x != self.gt and x != self.lt and (not self.whole or x.is_integer())
+
+    def holds(self, x: Any) -> Any:
+        """`fits` for each element of an array of floats."""
+        inside = (x >= self._low) & (x <= self._high) & (x != self.gt) & (x != self.lt)
+        return inside & (x % 1 == 0) if self.whole else inside
+
+    def check(self, name: str, x: Any) -> Any:
+        """x as a float (arrays: as floats), or an InputError that names the argument, the rule and the value."""
+        if type(x) is not float:
+            x = self._to_float(name, x)
+        if type(x) is float:
+            if not self.fits(x):
+                raise InputError(name, x, self.rule if math.isfinite(x) else "must be a finite number", self._hint(x))
+        elif not (ok := self.holds(x)).all():
+            self._blame(name, x, ok)
+        return x
+
+    def _to_float(self, name: str, x: Any) -> Any:
+        if is_array(x):
+            return _float_array(name, x)
+        if isinstance(x, Real) and not isinstance(x, bool):
+            try:
+                return float(x)
+            except OverflowError:
+                raise InputError(name, x, "must be a finite number") from None
+        raise InputTypeError(name, x, "is required") if x is OMITTED else InputTypeError(name, x, "must be a number")
+
+    def _hint(self, x: float) -> str:
+        """A percentage typed as a whole number is the commonest slip: say so."""
+        return f"did you mean {x / 100:.6g}?" if self.unit == "fraction" and x > 1 and self.fits(x / 100) else ""
+
+    def _blame(self, name: str, x: Any, ok: Any) -> None:
+        at = tuple(int(i[0]) for i in (~(ok.to_numpy() if hasattr(ok, "to_numpy") else ok)).nonzero())
+        bad = float((x.to_numpy() if hasattr(x, "to_numpy") else x)[at])
+        where = ", ".join(map(str, at))
+        rule = self.rule if math.isfinite(bad) else "must be a finite number"
+        raise InputError(f"{name}[{where}]", bad, rule, self._hint(bad))
+
+
+class Text:
+    """A text argument, e.g. the name of a function."""
+
+    kind = "text"
+    unit = "text"
+    whole = False
+    low = high = ""
+
+    def __init__(self, meaning: str, *, example: str, default: Any = REQUIRED) -> None:
+        self.meaning, self.example, self.default = meaning, example, default
+        self.bounds = "text"
+
+    def check(self, name: str, x: Any) -> str:
+        """x, or an InputTypeError."""
+        if isinstance(x, str):
+            return x
+        raise InputTypeError(name, x, "is required" if x is OMITTED else "must be text")
+
+
+class Ignored:
+    """An argument that takes any value and uses none: it makes a spreadsheet recalculate the call."""
+
+    kind = "any"
+    unit = "any"
+    whole = False
+    low = high = ""
+    bounds = "anything"
+
+    def __init__(self, meaning: str, *, example: Any = 0.0, default: Any = 0.0) -> None:
+        self.meaning, self.example, self.default = meaning, example, default
+
+    def check(self, name: str, x: Any) -> Any:
+        """x as it is."""
+        return x
+
+
+Argument = Number | Text | Ignored
+
+
+def _float_array(name: str, x: Any) -> Any:
+    """An array of numbers as float64: no boolean, no text, no wrap-around of small integers."""
+    if x.dtype.kind in "iuf":
+        try:
+            return x.astype(float)
+        except (TypeError, ValueError):  # pandas' missing value
+            raise InputError(name, x.tolist(), "must hold no missing value") from None
+    if x.dtype.kind == "O":
+        for i, e in enumerate(x.tolist() if x.ndim == 1 else x.ravel().tolist()):
+            if not isinstance(e, Real) or isinstance(e, bool):
+                raise InputTypeError(f"{name}[{i}]", e, "must be a number")
+        return x.astype(float)
+    raise InputTypeError(name, f"array of {x.dtype}", "must hold numbers")

@@ -1,0 +1,54 @@
+"""One family of errors. Each message is one sentence, and each error knows the value that a cell shows for it."""
+
+from typing import Any, ClassVar
+
+
+class CapacityError(ValueError):
+    """Root of the family; `code` is the error value of a cell."""
+
+    code: ClassVar[str] = "#VALUE!"
+
+
+class InputError(CapacityError):
+    """An argument outside its bounds (#NUM!): says which argument, the rule and the value.
+
+    >>> print(InputError("mfu", 50, "must be > 0 and <= 1"))
+    mfu must be > 0 and <= 1: 50
+    """
+
+    code = "#NUM!"
+
+    def __init__(self, argument: str, value: Any, rule: str, hint: str = "") -> None:
+        self.argument, self.value, self.rule, self.hint = argument, value, rule, hint
+        tail = f"; {hint}" if hint else ""
+        super().__init__(f"{argument} {rule}: {show(value)}{tail}")
+
+
+class InputTypeError(InputError):
+    """An argument of the wrong type or a missing one (#VALUE!)."""
+
+    code = "#VALUE!"
+
+
+class CallError(CapacityError):
+    """A call whose arguments do not fit the function's signature (#VALUE!)."""
+
+
+class UnknownName(CapacityError):
+    """A function, model, GPU or field that is not in its closed list (#N/A)."""
+
+    code = "#N/A"
+
+
+class Infeasible(CapacityError):
+    """Arguments that are each in bounds, but together have no answer (#NUM!)."""
+
+    code = "#NUM!"
+
+
+def show(value: Any) -> str:
+    """A value as a sentence shows it: 65.0 as 65, text in quotes, long text cut."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

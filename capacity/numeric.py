@@ -1,0 +1,52 @@
+"""Arithmetic that Python's floats and NumPy arrays share; NumPy is imported only when an array is passed.
+
+Rounding: 16.9 / 0.65 is 25.999999999999996 in binary, so counts round at the ninth decimal first. The cell twin of
+`ceil` is ROUNDUP(ROUND(x,9),0), that of `floor` is INT(ROUND(x,9)).
+"""
+
+import math
+from typing import Any
+
+_SNAP = 5e-10  # half of the ninth decimal
+
+
+def is_array(x: Any) -> bool:
+    """True for NumPy arrays and pandas Series of at least one dimension."""
+    return getattr(x, "ndim", 0) > 0
+
+
+def ceil(x: Any) -> Any:
+    """Smallest whole number not below x, after rounding x to nine decimals."""
+    if is_array(x):
+        import numpy as np
+
+        rounded = np.rint(x)
+        return where(abs(x - rounded) < _SNAP, rounded, np.ceil(x))
+    nearest = float(round(x))
+    return nearest if abs(x - nearest) < _SNAP else float(math.ceil(x))
+
+
+def floor(x: Any) -> Any:
+    """Largest whole number not above x, after rounding x to nine decimals."""
+    return -ceil(-x)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of two, element by element."""
+    if is_array(a) or is_array(b):
+        import numpy as np
+
+        return np.maximum(a, b)
+    return a if a >= b else b
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """a where the condition holds, else b, element by element; a Series stays a Series."""
+    arrays = [x for x in (condition, a, b) if is_array(x)]
+    if not arrays:
+        return a if condition else b
+    import numpy as np
+
+    chosen = np.where(condition, a, b)
+    series = next((x for x in arrays if hasattr(x, "index")), None)
+    return chosen if series is None else type(series)(chosen, index=series.index)

@@ -1,0 +1,151 @@
+"""The plan: the worked example's steps in order, each one call of a registered function.
+
+`capacity plan`, the audit sheet and the tests all walk STEPS. A step names its function; an argument is the input or
+the earlier step of the same name, unless `refs` says otherwise.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from . import cost, decode, fleet, memory, prefill, tpot, traffic
+from .arguments import Argument
+from .errors import UnknownName
+from .registry import Function, literal, spec_of
+
+
+class Guard(NamedTuple):
+    """A case in which a step has no number: the row says so in words, in Python and in cells alike."""
+
+    words: str
+    holds: Callable[[Mapping[str, Any]], bool]
+    native: str  # the same condition in cell arithmetic, {name} for inputs and steps
+
+
+class Step(NamedTuple):
+    """One row of the plan."""
+
+    name: str
+    function: Function
+    prints: float | str | None = None  # what the worked example prints, None if it prints nothing
+    digits: int = 0  # decimals of the printed figure
+    guard: Guard | None = None
+    refs: Mapping[str, str] = {}  # argument -> name of the input or step, or a sum "a+b" of them
+    label: str = ""
+    source: str = ""
+
+    def sources(self) -> dict[str, str]:
+        """Argument -> the input or step (or sum of them) that it takes its value from."""
+        return {a: self.refs.get(a) or ALIASES.get(a, a) for a in self.function.args}
+
+
+class Result(NamedTuple):
+    """A step with its value: a number, or words where there is none."""
+
+    step: Step
+    value: float | str
+    formula: str
+
+    @property
+    def label(self) -> str:
+        """The quantity, as an audit row names it."""
+        return self.step.label or self.step.function.label
+
+
+ALIASES: Final = {"step_ms": "decode_step_ms"}  # argument -> step, where the short name reads better
+
+NO_OUTPUT: Final = Guard("no output tokens", lambda v: v["output_tps"] == 0, "{output_tps}=0")
+NO_TOKENS: Final = Guard("no tokens", lambda v: v["prompt_tps"] + v["output_tps"] == 0, "{prompt_tps}+{output_tps}=0")
+NO_ROOM: Final = Guard(
+    "weights do not fit",
+    lambda v: v["gpu_gb"] * v["memory_fraction"] - v["reserved_gb"] - v["weights_gb"] < 0,
+    "{gpu_gb}*{memory_fraction}-{reserved_gb}-{weights_gb}<0",
+)
+NO_SEQUENCES: Final = Guard(
+    "weights do not fit, or no tokens",
+    lambda v: isinstance(v["kv_pool_gb"], str) or v["kv_gb_per_seq"] == 0,
+    "OR(ISTEXT({kv_pool_gb}),{kv_gb_per_seq}=0)",
+)
+
+
+def _step(fn: Callable[..., Any], **details: Any) -> Step:
+    spec = spec_of(fn)
+    return Step(spec.python_name, spec, **details)
+
+
+STEPS: Final[tuple[Step, ...]] = (
+    _step(traffic.prompt_tps, prints=150_000),
+    _step(traffic.output_tps, prints=20_000),
+    _step(prefill.prefill_us, prints=71.3, digits=1),
+    _step(prefill.prefill_load, prints=10.7, digits=1),
+    _step(prefill.ttft_floor_ms, prints=214),
+    _step(memory.weights_gb, prints=35.3, digits=1),
+    _step(memory.kv_bytes_per_token, prints=327_680),
+    _step(traffic.context_tokens, prints=3_200),
+    _step(memory.kv_gb_per_seq, prints=0.52, digits=2),
+    _step(memory.kv_pool_gb, prints=91.4, digits=1, guard=NO_ROOM),
+    _step(memory.max_seqs, prints=174, guard=NO_SEQUENCES),
+    _step(decode.step_gb, prints=68.8, digits=1),
+    _step(decode.decode_step_ms, prints=19.1, digits=1),
+    _step(decode.replica_tps, prints=3_347),
+    _step(decode.decode_load, prints=6.0, digits=1),
+    _step(fleet.busy_replicas, prints=16.7, digits=1),
+    _step(fleet.replicas, prints=26),
+    _step(fleet.gpus, prints=52),
+    _step(cost.cost_per_hour, prints=182),
+    _step(cost.usd_per_m_tokens, prints=2.53, digits=2, guard=NO_OUTPUT, refs={"tokens_per_s": "output_tps"}),
+    _step(
+        cost.usd_per_m_tokens,
+        prints=0.30,
+        digits=2,
+        guard=NO_TOKENS,
+        refs={"tokens_per_s": "prompt_tps+output_tps"},
+        label="Cost per million tokens, prompt included",
+        source="Worked example: $182 / (170,000 x 3,600 / 1e6) = $0.30 per M tokens, prompt included",
+    )._replace(name="usd_per_m_tokens_all"),
+    _step(tpot.tpot_worst_ms, prints=53, guard=NO_OUTPUT),
+    _step(tpot.tpot_best_ms, guard=NO_OUTPUT),
+    _step(tpot.overlap_needed, guard=NO_OUTPUT),
+    _step(tpot.tpot_verdict, prints=tpot.MEASURE, guard=NO_OUTPUT),
+    _step(fleet.request_replica_s),
+)
+
+# Inputs by the group in which they are shown; every argument that is no step and no alias stands here exactly once.
+INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    "Load": ("req_per_s", "prompt_tokens", "output_tokens", "cache_hit"),
+    "Model": ("params_b", "bytes_per_param", "layers", "kv_heads", "head_dim", "kv_bytes"),
+    "Hardware": ("tp", "peak_tflops", "bandwidth_tb_s", "gpu_gb", "memory_fraction", "reserved_gb", "usd_per_gpu_hour"),
+    "Efficiency and policy": ("mfu", "mbu", "batch", "utilization", "spares", "target_ms"),
+}
+
+
+def _inputs() -> dict[str, Argument]:
+    known = {n: a for step in STEPS for n, a in step.function.args.items()}
+    return {name: known[name] for names in INPUT_GROUPS.values() for name in names}
+
+
+INPUTS: Final[dict[str, Argument]] = _inputs()
+
+
+def plan(inputs: Mapping[str, Any] | None = None) -> list[Result]:
+    """All steps for the worked example's inputs, with those given put in their place.
+
+    >>> {r.step.name: r.value for r in plan({"req_per_s": 100})}["gpus"]
+    104.0
+    """
+    unknown = set(inputs or {}) - set(INPUTS)
+    if unknown:
+        raise UnknownName(f"no input is called {sorted(unknown)[0]!r}: the inputs are {', '.join(INPUTS)}")
+    values: dict[str, Any] = {
+        name: argument.check(name, (inputs or {}).get(name, argument.example)) for name, argument in INPUTS.items()
+    }
+    results = []
+    for step in STEPS:
+        args = {
+            a: sum(values[n] for n in ref.split("+")) if "+" in ref else values[ref]
+            for a, ref in step.sources().items()
+        }
+        formula = step.function.formula({a: literal(x) for a, x in args.items()})
+        value = step.guard.words if step.guard and step.guard.holds(values) else step.function(**args)
+        values[step.name] = value
+        results.append(Result(step, value, formula))
+    return results

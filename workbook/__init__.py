@@ -1,0 +1,1 @@
+"""The template workbook: layout, styles, one module per sheet, build, recalculation, cached values."""
