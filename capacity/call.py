@@ -54,7 +54,7 @@ def call(name: str, args: Sequence[Any]) -> Any:
     """Call a function as a cell does; the result is a number, a text, an ExcelError, or rows of these.
 
     >>> call("PREFILL_US", [])
-    71.30227...
+    71.302...
     >>> call("REPLICAS", [16.67, 65])
     #NUM!
     >>> call("GPUS", [[[26], [31]], [[2, 4]]])
