@@ -1,5 +1,6 @@
 """One family of errors. Each message is one sentence, and each error knows the value that a cell shows for it."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 
@@ -35,9 +36,21 @@ class CallError(CapacityError):
 
 
 class UnknownName(CapacityError):
-    """A function, model, GPU or field that is not in its closed list (#N/A)."""
+    """A function, input, model, GPU or field that is not in its closed list (#N/A); says what comes nearest.
+
+    >>> print(UnknownName("input", "mfo", ["mfu", "mbu"]))
+    no input is called 'mfo'; did you mean 'mfu'?
+    """
 
     code = "#N/A"
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        import difflib  # slow to import, and only needed here
+
+        self.kind, self.name = kind, name
+        near = difflib.get_close_matches(name, list(known), 1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; the {kind}s are {', '.join(known)}"
+        super().__init__(f"no {kind} is called {show(name)}{hint}")
 
 
 class Infeasible(CapacityError):

@@ -132,9 +132,9 @@ def plan(inputs: Mapping[str, Any] | None = None) -> list[Result]:
     >>> {r.step.name: r.value for r in plan({"req_per_s": 100})}["gpus"]
     104.0
     """
-    unknown = set(inputs or {}) - set(INPUTS)
-    if unknown:
-        raise UnknownName(f"no input is called {sorted(unknown)[0]!r}: the inputs are {', '.join(INPUTS)}")
+    for name in inputs or {}:
+        if name not in INPUTS:
+            raise UnknownName("input", name, INPUTS)
     values: dict[str, Any] = {
         name: argument.check(name, (inputs or {}).get(name, argument.example)) for name, argument in INPUTS.items()
     }

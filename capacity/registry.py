@@ -203,14 +203,10 @@ def find(name: str) -> Function:
     >>> find("prefill_us").unit
     'us/token'
     """
-    spec = FUNCTIONS.get(name.strip().upper())
-    if spec is None:
-        import difflib
-
-        near = difflib.get_close_matches(name.strip().upper(), FUNCTIONS, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise UnknownName(f"no function is called {name!r}{hint}")
-    return spec
+    key = name.strip().upper()
+    if key not in FUNCTIONS:
+        raise UnknownName("function", key, FUNCTIONS)
+    return FUNCTIONS[key]
 
 
 def spec_of(fn: Callable[..., Any]) -> Function:
