@@ -218,6 +218,7 @@ def serve(session):
         except Exception as e:  # whatever UNO raises must reach the test, not end the session
             answer = {"failed": f"{type(e).__name__}: {e}"}
         print(json.dumps(answer), flush=True)
+    session.close()  # an office that ends with a document open leaves its lock file behind
 
 
 if __name__ == "__main__":
