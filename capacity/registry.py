@@ -76,12 +76,19 @@ class Function:
     def reference(self) -> str:
         """The part of the docstring that the definition itself knows."""
         lines = ["Arguments (each a number, a NumPy array or a pandas Series; arrays broadcast):"]
-        for name, a in self.args.items():
-            default = "" if a.default is REQUIRED else f", default {literal(a.default)}"
-            lines.append(f"    {name}: {a.meaning} [{a.unit}], {a.bounds}{default}")
+        lines += [f"    {name}: {self.help(name)}" for name in self.args]
         lines.append(f"Returns: {self.label} [{self.unit}], of the arguments' shape.")
         lines.append("Errors: InputError out of bounds, InputTypeError for another type, Infeasible without an answer.")
         return "\n".join([*lines, f"Source: {self.source}"])
+
+    def help(self, name: str) -> str:
+        """One line about an argument, as a function wizard shows it."""
+        a = self.args.get(name)
+        if a is None:
+            return "further arguments, as that function takes them"
+        unit = f" [{a.unit}]" if isinstance(a, Number) else ""
+        default = "" if a.default is REQUIRED else f", default {literal(a.default)}"
+        return f"{a.meaning}{unit}, {a.bounds}{default}"
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
         """Values in order: the worked example when there is no argument at all, else defaults fill what is left out."""
