@@ -33,7 +33,7 @@ TokensPerS = Annotated[float, Number("tok/s", "tokens per second that share the 
 @function(
     "Cost per million output tokens",
     returns="USD/M tokens",
-    words="cost per hour / millions of output tokens per hour",
+    words="cost per hour / millions of tokens per hour",
     native="{cost_per_hour}/({tokens_per_s}*3600/1E6)",
     derivation="${cost_per_hour} per hour / ({tokens_per_s} tok/s x 3,600 s / 1e6) = ${result} per million tokens",
     source="Worked example: $182 / (20,000 x 3,600 / 1e6) = $2.53 per M output tokens",

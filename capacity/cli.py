@@ -1,0 +1,201 @@
+"""The command line. The composition root: the one module that may import capacity, addin and workbook alike.
+
+Heavy imports stand inside the commands, so that `capacity --help` is quick. Whatever is wrong with a call is one
+sentence on stderr and exit code 2.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from ._version import VERSION
+from .errors import CallError, CapacityError, InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .plan import Result
+
+# Typer exports only this leaf of its usage errors, from its own copy of Click or from Click itself, as versions differ.
+_UsageError: Final[Any] = typer.BadParameter.__base__
+
+_WIDE: Final = 240  # columns of output that is no terminal: nothing is wrapped or cut
+
+app = typer.Typer(
+    name="capacity",
+    help="Capacity planning for LLM serving fleets: requests to tokens to replicas, GPUs and dollars.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the result is the exit code: 0, or 2 when something is wrong with the call."""
+    try:
+        code = app(args=argv, prog_name="capacity", standalone_mode=False)
+    except CapacityError as error:
+        return _refuse(str(error))
+    except _UsageError as error:
+        return _refuse(error.format_message())
+    except typer.Abort:
+        return _refuse("stopped")
+    return code if isinstance(code, int) else 0
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if version:
+        typer.echo(f"llm-capacity {VERSION}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def plan(
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Put an input in place; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON, with exact values.")] = False,
+) -> None:
+    """Print the plan, step by step: the worked example's, unless inputs are set."""
+    from .plan import plan as plan_for
+
+    inputs = _inputs(settings or [])
+    results = plan_for(inputs)
+    if as_json:
+        typer.echo(json.dumps([_as_json(r) for r in results], indent=2))
+    else:
+        _print_plan(results, inputs)
+
+
+@app.command()
+def build(path: Annotated[Path, typer.Argument(help="The workbook to write.")] = Path("capacity.xlsx")) -> None:
+    """Write the workbook: inputs, audit, batch and request tables, functions, checks."""
+    from workbook.build import build as build_workbook
+
+    _write(path, ".xlsx", "workbook", build_workbook)
+    typer.echo("It opens in Excel and LibreOffice; without the add-in it calculates in plain cell arithmetic.")
+
+
+@app.command()
+def addin(path: Annotated[Path, typer.Argument(help="The extension to write, e.g. llm-capacity.oxt.")]) -> None:
+    """Write the LibreOffice extension."""
+    from addin.libreoffice import build as build_extension
+
+    _write(path, ".oxt", "LibreOffice extension", build_extension)
+    typer.echo(f"Install it with: unopkg add {path}")
+
+
+@app.command()
+def functions(
+    markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown, as it stands in the README.")] = False,
+) -> None:
+    """Print the reference of all functions and their arguments."""
+    from . import reference
+
+    if markdown:
+        typer.echo(reference.markdown())
+    else:
+        _print_reference()
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # so that -1 is a value, not an option
+def explain(
+    function: Annotated[str, typer.Argument(help="Name of a function, e.g. REPLICAS.")],
+    args: Annotated[
+        list[str] | None, typer.Argument(help='Its arguments; "" leaves one out; none: the example.')
+    ] = None,
+) -> None:
+    """Say in one sentence how a function comes to its result, or what is wrong with its arguments."""
+    from .explain import explain as sentence_for
+
+    typer.echo(sentence_for(function, [_cell(x) for x in args or []]))
+
+
+def _refuse(sentence: str) -> int:
+    typer.echo(" ".join(sentence.split()), err=True)
+    return 2
+
+
+def _inputs(settings: Sequence[str]) -> dict[str, float]:
+    from pydantic import ValidationError
+
+    from .schema import PlanInputs, sentence
+
+    given = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise CallError(f"--set takes NAME=VALUE, e.g. batch=32: {setting!r}")
+        given[name.strip()] = value.strip()
+    try:
+        return dict(PlanInputs.model_validate(given))
+    except ValidationError as error:
+        raise CallError(sentence(error)) from None
+
+
+def _cell(text: str) -> Any:
+    """An argument as a cell would hold it: a number where it reads as one, left out where it is empty."""
+    from .arguments import OMITTED
+
+    if not text:
+        return OMITTED
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _write(path: Path, suffix: str, what: str, build: Callable[[Path], Any]) -> None:
+    """Write a file and say so; a path that cannot be written is one sentence."""
+    if path.suffix.lower() != suffix:
+        raise InputError("PATH", str(path), f"must end in {suffix}")
+    try:
+        with _console().status(f"Building the {what}"):
+            build(path)
+    except OSError as error:
+        raise CallError(f"cannot write {path}: {error.strerror or error}") from None
+    typer.echo(f"Wrote the {what} {path} ({path.stat().st_size / 1000:,.0f} kB)")
+
+
+def _as_json(result: "Result") -> dict[str, Any]:
+    return {
+        "name": result.step.name,
+        "value": result.value,
+        "unit": result.step.function.unit,
+        "formula": result.formula,
+    }
+
+
+def _console() -> "Console":
+    """Where tables go: the terminal as it is; a file or pipe plain and wide."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_WIDE)
+
+
+def _print_plan(results: Sequence["Result"], inputs: dict[str, float]) -> None:
+    from .tables import headline, plan_table
+
+    console = _console()
+    console.print(plan_table(results, width=console.width))
+    console.print(headline(results, inputs))
+
+
+def _print_reference() -> None:
+    from .tables import argument_table, function_table
+
+    console = _console()
+    console.print(function_table())
+    console.print(argument_table())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""The function reference, rendered from the registry as Markdown: for the README and for `capacity functions`.
+
+Three views of the same definitions: the functions by topic, the arguments (a name means the same everywhere, so each
+stands here once), and how each function is calculated.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from . import cost, decode, fleet, memory, meta, prefill, tpot, traffic
+from .arguments import REQUIRED, Argument
+from .explain import number
+from .registry import FUNCTIONS, Function, literal
+
+TOPICS: Final = {
+    "Load": traffic,
+    "Prefill": prefill,
+    "Memory": memory,
+    "Decode": decode,
+    "Fleet": fleet,
+    "Cost": cost,
+    "TPOT": tpot,
+    "About the functions": meta,
+}
+
+BEGIN: Final = "<!-- functions: begin (written by `capacity functions --markdown`) -->"
+END: Final = "<!-- functions: end -->"
+
+
+class ArgumentRow(NamedTuple):
+    """An argument as the reference shows it."""
+
+    name: str
+    meaning: str
+    unit: str
+    bounds: str
+    default: str
+    example: str
+
+
+def topics() -> dict[str, list[Function]]:
+    """The functions by topic, in the order in which the plan uses them."""
+    return {
+        title: [spec for spec in FUNCTIONS.values() if spec.fn.__module__ == module.__name__]
+        for title, module in TOPICS.items()
+    }
+
+
+def arguments() -> list[ArgumentRow]:
+    """Every argument once. Where functions differ in the bound, the stricter ones are named beside theirs."""
+    found: dict[str, dict[str, tuple[Argument, list[str]]]] = {}
+    for specs in topics().values():
+        for spec in specs:
+            for name, argument in spec.args.items():
+                found.setdefault(name, {}).setdefault(argument.bounds, (argument, []))[1].append(spec.name)
+    return [_row(name, list(variants.values())) for name, variants in found.items()]
+
+
+def example(spec: Function) -> str:
+    """What the function answers when it is called without arguments: the worked example's figure."""
+    result = spec.public()
+    return result if isinstance(result, str) else number(result)
+
+
+def markdown() -> str:
+    """The whole reference."""
+    return "\n".join(_sections())
+
+
+def in_document(text: str) -> str:
+    """A document with the reference put between its two markers.
+
+    >>> in_document(BEGIN + " old " + END) == BEGIN + "\\n\\n" + markdown() + "\\n\\n" + END
+    True
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return f"{before}{begin}\n\n{markdown()}\n\n{end}{after}"
+
+
+def _row(name: str, variants: list[tuple[Argument, list[str]]]) -> ArgumentRow:
+    argument, _ = variants[0]
+    bounds = [argument.bounds, *(f"in {', '.join(used_by)} {other.bounds}" for other, used_by in variants[1:])]
+    return ArgumentRow(
+        name=name,
+        meaning=argument.meaning,
+        unit=argument.unit,
+        bounds="; ".join(bounds).replace("a number ", ""),
+        default="" if argument.default is REQUIRED else literal(argument.default),
+        example=argument.example if isinstance(argument.example, str) else number(argument.example),
+    )
+
+
+def _sections() -> Iterator[str]:
+    yield from _table(("Function", "Answers", "Unit", "Worked example"), _function_rows())
+    yield ""
+    yield from _table(
+        ("Argument", "Meaning", "Unit", "Must be", "Default", "Worked example"),
+        ((f"`{r.name}`", *r[1:]) for r in arguments()),
+    )
+    yield "\n<details><summary>How each is calculated: in words, in cell arithmetic, source</summary>\n"
+    for spec in (s for specs in topics().values() for s in specs if s.native):
+        yield f"- `{spec.name}` = {spec.words}  "
+        yield f"  `={spec.native_formula({n: n for n in spec.args})}`  "
+        yield f"  {spec.source}"
+    yield "\n</details>"
+
+
+def _function_rows() -> Iterator[tuple[str, ...]]:
+    for title, specs in topics().items():
+        yield (f"**{title}**", "", "", "")
+        for spec in specs:
+            yield (f"`{spec.signature}`", spec.doc.removesuffix("."), spec.unit, example(spec))
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
