@@ -1,0 +1,86 @@
+"""The functions for Excel through xlwings: one module for its COM server, Server and Lite.
+
+Each function of the registry is an attribute under its Excel name. Called from Python, ranges are lists of rows, and
+an error value is its text, which is how xlwings passes errors in; each host turns that text into the error value.
+
+>>> from addin import udfs
+>>> udfs.REPLICAS(16.67, [[0.5, 65, "#N/A"]])
+[[34.0, '#NUM!', '#N/A']]
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final
+
+import xlwings as xw
+
+from capacity import FUNCTIONS
+from capacity.call import OMITTED, ExcelError, call
+from capacity.registry import Function
+
+# Outside Pyodide, xlwings 0.37.8 tries `from pyodide.ffi import JsNull` again for every cell (utils.is_jsnull); each failing
+# search costs some 40 us: with a None in its place it fails at once.
+if sys.platform != "emscripten":
+    sys.modules.setdefault("pyodide.ffi", None)
+
+CATEGORY: Final = "LLM capacity"
+_ERROR: Final = re.compile(r"#N/A|#GETTING_DATA|#[A-Z/0]+[!?]")
+
+
+def _cell(x: Any) -> Any:
+    """A cell's value as `capacity.call` takes it."""
+    if type(x) is str:
+        return ExcelError(x) if _ERROR.fullmatch(x) else x
+    return float(x) if type(x) is Decimal else x  # COM hands over cells in currency format as decimals
+
+
+def _argument(x: Any) -> Any:
+    return [[_cell(c) for c in row] for row in x] if isinstance(x, list | tuple) else _cell(x)
+
+
+def _result(x: Any) -> Any:
+    if isinstance(x, list):
+        return [[c.code if type(c) is ExcelError else c for c in row] for row in x]
+    return x.code if type(x) is ExcelError else x
+
+
+def _signature(spec: Function) -> inspect.Signature:
+    """Every argument may be left out, save before varargs, where xlwings allows no default; no annotation.
+
+    xlwings would take the metadata of `Annotated` for converter options.
+    """
+    default = inspect.Parameter.empty if spec.vararg else OMITTED
+    shown = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default) for n in spec.args]
+    if spec.vararg:
+        shown.append(inspect.Parameter(spec.vararg, inspect.Parameter.VAR_POSITIONAL))
+    return inspect.Signature(shown)
+
+
+def _excel_function(spec: Function) -> Callable[..., Any]:
+    """The function under its Excel name, with what xlwings and the function wizard need to know."""
+    signature, plain = _signature(spec), len(spec.args)
+
+    def udf(*args, **kwargs):  # no annotations: xlwings reads them as converters
+        if kwargs:
+            bound = signature.bind_partial(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args
+        # Excel's blank cells come as [[None]] here; a bare None is what COM makes of a vararg that was left out
+        given = [OMITTED if x is None and i >= plain else _argument(x) for i, x in enumerate(args)]
+        return _result(call(spec.name, given))
+
+    udf.__name__ = udf.__qualname__ = spec.name
+    udf.__doc__ = f"{spec.doc} [{spec.unit}]"
+    udf.__signature__ = signature
+    for name in signature.parameters:
+        # ndim: a row and a column must not both arrive flat; err_to_str: an error cell must not arrive as a blank
+        udf = xw.arg(name, ndim=2, err_to_str=True, doc=spec.help(name))(udf)
+    return xw.func(category=CATEGORY)(udf)  # last: `arg` alone would register it under xlwings' own category
+
+
+globals().update({name: _excel_function(spec) for name, spec in FUNCTIONS.items()})
+
+__all__ = list(FUNCTIONS)
