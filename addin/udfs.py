@@ -21,8 +21,8 @@ from capacity import FUNCTIONS
 from capacity.call import OMITTED, ExcelError, call
 from capacity.registry import Function
 
-# Outside Pyodide, xlwings 0.37.8 tries `from pyodide.ffi import JsNull` again for every cell (utils.is_jsnull); each failing
-# search costs some 40 us: with a None in its place it fails at once.
+# Outside Pyodide, xlwings 0.37.8 tries `from pyodide.ffi import JsNull` again for every cell (utils.is_jsnull);
+# each failing search costs some 40 us, with a None in its place it fails at once.
 if sys.platform != "emscripten":
     sys.modules.setdefault("pyodide.ffi", None)
 
