@@ -83,7 +83,7 @@ class Number:
     def holds(self, x: Any) -> Any:
         """`fits` for each element of an array of floats."""
         inside = (x >= self._low) & (x <= self._high) & (x != self.gt) & (x != self.lt)
-        return inside & (x % 1 == 0) if self.whole else inside
+        return inside & (x.round() == x) if self.whole else inside
 
     def check(self, name: str, x: Any) -> Any:
         """x as a float (arrays: as floats), or an InputError that names the argument, the rule and the value."""

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from .arguments import OMITTED, REQUIRED, Argument, Number, Text
-from .errors import CapacityError
+from .errors import CapacityError, show
 from .registry import FUNCTIONS, Function
 
 __all__ = ["MAX_CELLS", "OMITTED", "ExcelError", "call", "coerce"]
@@ -44,9 +44,9 @@ def coerce(argument: Argument, cell: Any) -> Any:
     if isinstance(argument, Text):
         if cell is None:
             return ""
-        if isinstance(cell, int | float) and not isinstance(cell, bool):
+        if isinstance(cell, float):
             return f"{cell:.15g}"
-        return cell
+        return show(cell) if type(cell) is int else cell
     return 0.0 if cell is None else cell
 
 
@@ -115,7 +115,9 @@ def _checked(name: str, argument: Argument, cell: Any) -> Any:
     if cell is OMITTED:
         return VALUE if argument.default is REQUIRED else argument.default
     try:
-        return argument.check(name, cell if type(cell) is float else coerce(argument, cell))
+        return argument.check(
+            name, cell if type(cell) is float and type(argument) is Number else coerce(argument, cell)
+        )
     except CapacityError as e:
         return ExcelError(e.code)
 

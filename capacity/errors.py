@@ -63,5 +63,8 @@ def show(value: Any) -> str:
     """A value as a sentence shows it: 65.0 as 65, text in quotes, long text cut."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to write out an integer of thousands of digits
+        return "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."

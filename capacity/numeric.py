@@ -28,7 +28,7 @@ def ceil(x: Any) -> Any:
 
 def floor(x: Any) -> Any:
     """Largest whole number not above x, after rounding x to nine decimals."""
-    return -ceil(-x)
+    return 0.0 - ceil(-x)  # a plain minus would make 0 a -0, which shows
 
 
 def maximum(a: Any, b: Any) -> Any:

@@ -6,8 +6,9 @@ The third comparison is an independent calculation in exact fractions, written f
 import math
 from fractions import Fraction as F
 
-import capacity
 import pytest
+
+import capacity
 from capacity.plan import STEPS, plan
 
 # step, the full-precision table's figure, the worked example's printed figure ("" where it prints none)

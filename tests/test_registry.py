@@ -1,0 +1,202 @@
+"""The definitions agree with each other: names, units, examples, defaults, twins, sentences."""
+
+import inspect
+import itertools
+import re
+import string
+from typing import Any
+
+import pytest
+from openpyxl.utils import FORMULAE
+
+import capacity
+from capacity.arguments import REQUIRED, Number
+from capacity.plan import ALIASES, INPUT_GROUPS, INPUTS, STEPS
+from capacity.registry import FUNCTIONS, Function, atom, find
+from capacity.units import UNITS
+
+STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
+KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
+COST_PER_HOUR USD_PER_M_TOKENS TPOT_WORST_MS TPOT_BEST_MS OVERLAP_NEEDED TPOT_VERDICT REQUEST_REPLICA_S
+CAPACITY_VERSION CAPACITY_EXPLAIN"""
+
+SPECS = [pytest.param(spec, id=name) for name, spec in FUNCTIONS.items()]
+NUMERIC = [pytest.param(spec, id=name) for name, spec in FUNCTIONS.items() if spec.native]
+
+
+def fields(template: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+def arguments() -> dict[str, list[Number]]:
+    """Every numeric argument under its name, once for each function that takes it."""
+    found: dict[str, list[Number]] = {}
+    for spec in FUNCTIONS.values():
+        for name, argument in spec.args.items():
+            if isinstance(argument, Number):
+                found.setdefault(name, []).append(argument)
+    return found
+
+
+def test_the_functions() -> None:
+    assert set(FUNCTIONS) == set(STAGE_1.split())
+
+
+@pytest.mark.parametrize("name", arguments())
+def test_one_name_means_one_thing(name: str) -> None:
+    """An argument's name has one unit, one meaning, one example and one default in all functions."""
+    assert len({(a.unit, a.meaning, a.example, a.default, a.whole) for a in arguments()[name]}) == 1
+
+
+@pytest.mark.parametrize("name", arguments())
+def test_examples_chain_exactly(name: str) -> None:
+    """An argument that is another function's result has exactly that result as its example."""
+    source = ALIASES.get(name, name)
+    if source.upper() in FUNCTIONS:
+        assert arguments()[name][0].example == getattr(capacity, source)()
+    else:
+        assert name in INPUTS or name == "tokens_per_s"  # the one argument that the plan builds from two steps
+
+
+def test_defaults_are_examples() -> None:
+    """A stated assumption is the worked example's."""
+    assert {n: a[0].default for n, a in arguments().items() if a[0].default is not REQUIRED} == {
+        "mfu": 0.5,
+        "mbu": 0.75,
+        "utilization": 0.65,
+        "memory_fraction": 0.92,
+        "reserved_gb": 3,
+        "kv_bytes": 2,
+        "cache_hit": 0,
+        "spares": 0,
+    }
+    assert all(a.default in (REQUIRED, a.example) for a in itertools.chain(*arguments().values()))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_units_are_known(spec: Function) -> None:
+    assert spec.unit in UNITS
+    assert all(a.unit in UNITS for a in spec.args.values())
+
+
+def test_every_unit_is_used() -> None:
+    used = {spec.unit for spec in FUNCTIONS.values()} | {a.unit for s in FUNCTIONS.values() for a in s.args.values()}
+    assert used == set(UNITS)
+
+
+@pytest.mark.parametrize("spec", NUMERIC)
+def test_templates_name_the_arguments(spec: Function) -> None:
+    """The cell twin and the sentence use every argument, and nothing else."""
+    assert fields(spec.native) == set(spec.args)
+    known = set(spec.args) | {"result"} | ({"unrounded"} if spec.unrounded else set())
+    assert fields(spec.derivation.replace("[", "").replace("]", "")) == known
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_signature_repeats_the_definition(spec: Function) -> None:
+    """Python's own default is the registered one; `help` and the decorated function agree."""
+    for p in inspect.signature(spec.fn).parameters.values():
+        if p.kind is not p.VAR_POSITIONAL:
+            default = spec.args[p.name].default
+            assert p.default == (inspect.Parameter.empty if default is REQUIRED else default)
+    assert list(inspect.signature(spec.public).parameters) == [*spec.args, *([spec.vararg] if spec.vararg else [])]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_docstring(spec: Function) -> None:
+    """Each public function documents its arguments, units, errors and source, and shows an example."""
+    doc = spec.public.__doc__ or ""
+    assert f">>> {spec.python_name}(" in doc or f"{spec.python_name}(" in doc.partition(">>>")[2]
+    for name, argument in spec.args.items():
+        assert f"    {name}: {argument.meaning}" in doc
+    assert f"[{spec.unit}]" in doc
+    assert "InputError" in doc
+    assert spec.source in doc
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_names_suit_spreadsheets(spec: Function) -> None:
+    """No name is shaped like a cell or taken by Excel; what a wizard shows stays within its limits."""
+    assert spec.name not in FORMULAE
+    for name in (spec.name, *spec.args):
+        assert not re.fullmatch(r"[A-Za-z]{1,3}\d+|[Rr]\d*[Cc]\d*", name)
+    assert len(spec.args) + sum(map(len, spec.args)) <= 254
+    assert all(len(spec.help(name)) <= 255 for name in spec.args)
+
+
+def test_labels_are_unique() -> None:
+    labels = [step.quantity for step in STEPS]
+    assert len(set(labels)) == len(labels)
+
+
+def test_inputs_are_what_no_step_gives() -> None:
+    """Every argument of a step is an input or an earlier step, and every input stands in exactly one group."""
+    known = set(INPUTS)
+    for step in STEPS:
+        for source in step.sources().values():
+            assert set(source.split("+")) <= known, step.name
+        known.add(step.name)
+    grouped = [name for names in INPUT_GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(INPUTS)
+    assert not set(INPUTS) & {step.name for step in STEPS}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("utilization", 65, "utilization must be > 0 and < 1: 65; did you mean 0.65?"),
+        ("utilization", 1, "utilization must be > 0 and < 1: 1"),
+        ("utilization", 0, "utilization must be > 0 and < 1: 0"),
+        ("mfu", 50, "mfu must be > 0 and <= 1: 50; did you mean 0.5?"),
+        ("mfu", 500, "mfu must be > 0 and <= 1: 500"),
+        ("mfu", "50%", "mfu must be a number: '50%'"),
+        ("mfu", True, "mfu must be a number: True"),
+        ("mfu", None, "mfu must be a number: None"),
+        ("mfu", float("nan"), "mfu must be a finite number: nan"),
+        ("tp", 0, "tp must be a whole number >= 1: 0"),
+        ("tp", 1.5, "tp must be a whole number >= 1: 1.5"),
+        ("tp", float("inf"), "tp must be a finite number: inf"),
+        ("tp", 10**400, "tp must be a finite number: 100000000000000000000000000000000000000000000000000000000..."),
+        ("cache_hit", -0.1, "cache_hit must be >= 0 and <= 1: -0.1"),
+        ("gpu_gb", -1, "gpu_gb must be > 0: -1"),
+        ("prompt_tokens", -1, "prompt_tokens must be >= 0: -1"),
+    ],
+)
+def test_rule_sentences(name: str, value: Any, sentence: str) -> None:
+    """One sentence: argument, rule, value, and a guess where a percentage was typed."""
+    with pytest.raises(capacity.InputError) as caught:
+        INPUTS[name].check(name, value)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("spec", NUMERIC)
+def test_missing_arguments(spec: Function) -> None:
+    """With any argument given, those without a default are required; too many and unknown ones are refused."""
+    by_name = dict(zip(spec.args, spec.examples, strict=True))
+    for name, argument in spec.args.items():
+        others = {n: x for n, x in by_name.items() if n != name}
+        if argument.default is REQUIRED:
+            with pytest.raises(capacity.InputTypeError, match=f"^{name} is required: it was left out$"):
+                spec.public(**others)
+        else:
+            assert spec.public(**others) == spec.public()
+    with pytest.raises(capacity.CapacityError, match="takes at most"):
+        spec.public(*spec.examples, 1.0)
+    with pytest.raises(capacity.CapacityError, match="has no argument nonsense"):
+        spec.public(*spec.examples, nonsense=1.0)
+    assert spec.public(**by_name) == spec.public() == spec.public(*spec.examples)
+
+
+def test_find_says_what_comes_nearest() -> None:
+    assert find(" replicas ").name == "REPLICAS"
+    with pytest.raises(capacity.UnknownName, match="no function is called 'REPLICA'; did you mean 'REPLICAS'"):
+        find("replica")
+
+
+@pytest.mark.parametrize(
+    ("ref", "atomic"),
+    [("A1", True), ("$A$1", True), ("Inputs!$C$5", True), ("'My sheet'!C5", True), ("mfu", True), ("2.5E-3", True)]
+    + [("a+b", False), ("-1", False), ("A1:A3", False), ("2*3", False)],
+)
+def test_parentheses_around_what_is_no_atom(ref: str, atomic: bool) -> None:
+    assert atom(ref) == (ref if atomic else f"({ref})")
