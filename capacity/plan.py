@@ -30,8 +30,13 @@ class Step(NamedTuple):
     digits: int = 0  # decimals of the printed figure
     guard: Guard | None = None
     refs: Mapping[str, str] = {}  # argument -> name of the input or step, or a sum "a+b" of them
-    label: str = ""
+    label: str = ""  # where the function's own would be ambiguous
     source: str = ""
+
+    @property
+    def quantity(self) -> str:
+        """What the row is called."""
+        return self.label or self.function.label
 
     def sources(self) -> dict[str, str]:
         """Argument -> the input or step (or sum of them) that it takes its value from."""
@@ -44,11 +49,6 @@ class Result(NamedTuple):
     step: Step
     value: float | str
     formula: str
-
-    @property
-    def label(self) -> str:
-        """The quantity, as an audit row names it."""
-        return self.step.label or self.step.function.label
 
 
 ALIASES: Final = {"step_ms": "decode_step_ms"}  # argument -> step, where the short name reads better
@@ -72,42 +72,58 @@ def _step(fn: Callable[..., Any], **details: Any) -> Step:
     return Step(spec.python_name, spec, **details)
 
 
-STEPS: Final[tuple[Step, ...]] = (
-    _step(traffic.prompt_tps, prints=150_000),
-    _step(traffic.output_tps, prints=20_000),
-    _step(prefill.prefill_us, prints=71.3, digits=1),
-    _step(prefill.prefill_load, prints=10.7, digits=1),
-    _step(prefill.ttft_floor_ms, prints=214),
-    _step(memory.weights_gb, prints=35.3, digits=1),
-    _step(memory.kv_bytes_per_token, prints=327_680),
-    _step(traffic.context_tokens, prints=3_200),
-    _step(memory.kv_gb_per_seq, prints=0.52, digits=2),
-    _step(memory.kv_pool_gb, prints=91.4, digits=1, guard=NO_ROOM),
-    _step(memory.max_seqs, prints=174, guard=NO_SEQUENCES),
-    _step(decode.step_gb, prints=68.8, digits=1),
-    _step(decode.decode_step_ms, prints=19.1, digits=1),
-    _step(decode.replica_tps, prints=3_347),
-    _step(decode.decode_load, prints=6.0, digits=1),
-    _step(fleet.busy_replicas, prints=16.7, digits=1),
-    _step(fleet.replicas, prints=26),
-    _step(fleet.gpus, prints=52),
-    _step(cost.cost_per_hour, prints=182),
-    _step(cost.usd_per_m_tokens, prints=2.53, digits=2, guard=NO_OUTPUT, refs={"tokens_per_s": "output_tps"}),
-    _step(
-        cost.usd_per_m_tokens,
-        prints=0.30,
-        digits=2,
-        guard=NO_TOKENS,
-        refs={"tokens_per_s": "prompt_tps+output_tps"},
-        label="Cost per million tokens, prompt included",
-        source="Worked example: $182 / (170,000 x 3,600 / 1e6) = $0.30 per M tokens, prompt included",
-    )._replace(name="usd_per_m_tokens_all"),
-    _step(tpot.tpot_worst_ms, prints=53, guard=NO_OUTPUT),
-    _step(tpot.tpot_best_ms, guard=NO_OUTPUT),
-    _step(tpot.overlap_needed, guard=NO_OUTPUT),
-    _step(tpot.tpot_verdict, prints=tpot.MEASURE, guard=NO_OUTPUT),
-    _step(fleet.request_replica_s),
-)
+# The steps by the section in which an audit shows them.
+SECTIONS: Final[dict[str, tuple[Step, ...]]] = {
+    "Load in tokens": (
+        _step(traffic.prompt_tps, prints=150_000),
+        _step(traffic.output_tps, prints=20_000),
+    ),
+    "Prefill, priced in FLOPs": (
+        _step(prefill.prefill_us, prints=71.3, digits=1),
+        _step(prefill.prefill_load, prints=10.7, digits=1),
+        _step(prefill.ttft_floor_ms, prints=214),
+    ),
+    "Memory": (
+        _step(memory.weights_gb, prints=35.3, digits=1),
+        _step(memory.kv_bytes_per_token, prints=327_680),
+        _step(traffic.context_tokens, prints=3_200),
+        _step(memory.kv_gb_per_seq, prints=0.52, digits=2),
+        _step(memory.kv_pool_gb, prints=91.4, digits=1, guard=NO_ROOM),
+        _step(memory.max_seqs, prints=174, guard=NO_SEQUENCES),
+    ),
+    "Decode, priced in bytes": (
+        _step(decode.step_gb, prints=68.8, digits=1),
+        _step(decode.decode_step_ms, prints=19.1, digits=1),
+        _step(decode.replica_tps, prints=3_347),
+        _step(decode.decode_load, prints=6.0, digits=1),
+    ),
+    "Fleet": (
+        _step(fleet.busy_replicas, prints=16.7, digits=1),
+        _step(fleet.replicas, prints=26),
+        _step(fleet.gpus, prints=52),
+        _step(fleet.request_replica_s),
+    ),
+    "Cost": (
+        _step(cost.cost_per_hour, prints=182),
+        _step(cost.usd_per_m_tokens, prints=2.53, digits=2, guard=NO_OUTPUT, refs={"tokens_per_s": "output_tps"}),
+        _step(
+            cost.usd_per_m_tokens,
+            prints=0.30,
+            digits=2,
+            guard=NO_TOKENS,
+            refs={"tokens_per_s": "prompt_tps+output_tps"},
+            label="Cost per million tokens, prompt included",
+            source="Worked example: $182 / (170,000 x 3,600 / 1e6) = $0.30 per M tokens, prompt included",
+        )._replace(name="usd_per_m_tokens_all"),
+    ),
+    "TPOT check": (
+        _step(tpot.tpot_worst_ms, prints=53, guard=NO_OUTPUT),
+        _step(tpot.tpot_best_ms, guard=NO_OUTPUT),
+        _step(tpot.overlap_needed, guard=NO_OUTPUT),
+        _step(tpot.tpot_verdict, prints=tpot.MEASURE, guard=NO_OUTPUT),
+    ),
+}
+STEPS: Final = tuple(step for steps in SECTIONS.values() for step in steps)
 
 # Inputs by the group in which they are shown; every argument that is no step and no alias stands here exactly once.
 INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {

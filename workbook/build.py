@@ -1,0 +1,49 @@
+"""Build the template: write it with openpyxl, calculate it in process, put the results into the file."""
+
+import os
+import tempfile
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from openpyxl import Workbook
+
+from .finish import finish
+from .recalculate import recalculate
+from .sheets import about, audit, batch, checks, functions, inputs, requests
+from .style import add_styles
+
+
+def build(path: str | Path) -> Path:
+    """Write the template workbook; every formula cell carries its result.
+
+    Raises OSError when the path cannot be written; nothing is left behind then.
+    """
+    path = Path(path)
+    with tempfile.TemporaryDirectory(prefix="llm-capacity-") as folder:
+        plain = Path(folder) / "plain.xlsx"
+        compose(build_date()).save(plain)
+        ready = Path(folder) / "ready.xlsx"
+        finish(plain, ready, recalculate(plain))
+        path.write_bytes(ready.read_bytes())
+    return path
+
+
+def compose(built: date) -> Workbook:
+    """The workbook without cached results. Nothing may save a finished file with openpyxl: that drops its results."""
+    book = Workbook()
+    book.remove(book.active)
+    add_styles(book)
+    sheets = {name: book.create_sheet(name) for name in about.SHEETS}
+    about.write(sheets[about.TITLE], built)
+    for module in (inputs, audit, batch, requests, functions, checks):
+        module.write(sheets[module.TITLE])
+    book.properties.creator = "llm-capacity"
+    book.properties.title = "LLM capacity plan"
+    book.properties.created = book.properties.modified = datetime(built.year, built.month, built.day)
+    return book
+
+
+def build_date() -> date:
+    """Today, or the date of SOURCE_DATE_EPOCH for a reproducible build."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    return datetime.fromtimestamp(int(epoch), UTC).date() if epoch else datetime.now(UTC).date()

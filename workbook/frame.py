@@ -1,0 +1,111 @@
+"""What every sheet has: title, subtitle, master check, header row, frozen panes, print setup, protection."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from openpyxl.cell import Cell
+from openpyxl.styles import Alignment
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity import __version__
+
+from .style import BAD, FORMATS, GOOD, color_words
+
+HEADER_ROW: Final = 5
+FIRST_ROW: Final = 6
+MASTER: Final = '=IF(checks_failed=0,"All checks PASS",checks_failed&" FAIL: see Checks")'
+
+
+class Column(NamedTuple):
+    """A column of a sheet: header, width in characters, horizontal alignment."""
+
+    header: str
+    width: float
+    align: str = "left"
+
+
+def letter(columns: Sequence[Column], header: str) -> str:
+    """The letter of the column with that header."""
+    return get_column_letter([c.header for c in columns].index(header) + 1)
+
+
+def grouped_rows(groups: Iterable[Sequence[str]]) -> dict[str, int]:
+    """The row of each name, where every group has a section line above it."""
+    rows: dict[str, int] = {}
+    row = FIRST_ROW
+    for names in groups:
+        rows.update(zip(names, range(row + 1, row + 1 + len(names)), strict=True))
+        row += len(names) + 1
+    return rows
+
+
+def frame(
+    ws: Worksheet, title: str, subtitle: str, columns: Sequence[Column], *, freeze: str, landscape: bool = True
+) -> None:
+    """Title rows with the master check, the header row, and everything about print and protection."""
+    for i, column in enumerate(columns, 1):
+        ws.column_dimensions[get_column_letter(i)].width = column.width
+    put(ws, "A1", title, "Sheet title")
+    put(ws, "A2", subtitle, "Subtitle")
+    put(ws, "B3", MASTER, "Check").alignment = Alignment(horizontal="left", indent=1, vertical="center")
+    color_words(ws, "B3:B3", {"All checks PASS": GOOD, "": BAD})
+    ws.row_dimensions[1].height, ws.row_dimensions[3].height = 26, 18
+    header(ws, HEADER_ROW, columns)
+    ws.freeze_panes = freeze
+    ws.sheet_view.showGridLines = False
+    ws.print_title_rows = f"{HEADER_ROW}:{HEADER_ROW}"
+    ws.page_setup.orientation = "landscape" if landscape else "portrait"
+    ws.page_setup.paperSize = ws.PAPERSIZE_A4
+    ws.page_setup.fitToWidth, ws.page_setup.fitToHeight = 1, 0
+    ws.sheet_properties.pageSetUpPr.fitToPage = True
+    ws.page_margins.left = ws.page_margins.right = 0.4
+    ws.page_margins.top, ws.page_margins.bottom = 0.5, 0.7
+    ws.oddFooter.left.text = f"LLM capacity plan {__version__}"
+    ws.oddFooter.center.text, ws.oddFooter.right.text = "&A", "Page &P of &N"
+    ws.protection.sheet = True  # no password: it guards against slips, not against people
+    ws.protection.formatColumns = ws.protection.formatRows = ws.protection.formatCells = False
+
+
+def header(ws: Worksheet, row: int, columns: Iterable[Column]) -> None:
+    """A header row, aligned like the cells below it."""
+    for i, column in enumerate(columns, 1):
+        cell = put(ws, (row, i), column.header, "Column header")
+        cell.alignment = Alignment(
+            horizontal=column.align, vertical="center", wrap_text=True, indent=1 if column.align == "left" else 0
+        )
+    ws.row_dimensions[row].height = 32
+
+
+def section(ws: Worksheet, row: int, title: str, width: int) -> None:
+    """A section line across the table."""
+    for i in range(1, width + 1):
+        put(ws, (row, i), None, "Section")
+    put(ws, (row, 2), title, "Section")
+    ws.row_dimensions[row].height = 18
+
+
+def put(ws: Worksheet, at: str | tuple[int, int], value: Any, style: str, unit: str = "", align: str = "") -> Cell:
+    """Write a cell in a named style; a text is a formula only if this package wrote it as one."""
+    cell: Cell = ws[at] if isinstance(at, str) else ws.cell(*at)
+    cell.value = value
+    cell.style = style
+    if unit:
+        cell.number_format = FORMATS[unit]
+    if align:
+        cell.alignment = Alignment(
+            horizontal=align,
+            vertical="center",
+            wrap_text=cell.alignment.wrap_text,
+            indent=1 if align == "left" else 0,
+        )
+    return cell
+
+
+def put_text(ws: Worksheet, at: str | tuple[int, int], text: str, style: str, align: str = "") -> Cell:
+    """Write text that stays text, even where it begins with = + - or @."""
+    cell = put(ws, at, None, style, align=align)
+    cell.value = text
+    cell.data_type = "s"
+    cell.quotePrefix = text[:1] in "=+-@"  # so that editing the cell does not turn it into a formula
+    return cell

@@ -1,0 +1,97 @@
+"""Recalculate a workbook in process with formualizer, with our functions registered or without them."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import formualizer
+import openpyxl
+
+from capacity import FUNCTIONS
+from capacity.call import ExcelError, call
+
+# formualizer's names of the error values
+_CODES: Final = {
+    "Null": "#NULL!",
+    "Div": "#DIV/0!",
+    "Value": "#VALUE!",
+    "Ref": "#REF!",
+    "Name": "#NAME?",
+    "Num": "#NUM!",
+    "Na": "#N/A",
+    "Spill": "#SPILL!",
+    "Calc": "#CALC!",
+    "NImpl": "#NAME?",
+    "Circ": "#REF!",
+}
+_KINDS: Final = {code: kind for kind, code in reversed(_CODES.items())}
+
+Cell = tuple[str, str]  # sheet, coordinate
+
+
+def recalculate(
+    path: str | Path, *, functions: bool = True, changes: Mapping[Cell, Any] | None = None
+) -> dict[Cell, Any]:
+    """Values of all formula cells of a workbook file, after changing the given cells.
+
+    Args:
+        path: an .xlsx file
+        functions: whether the add-in's functions are there; without them each call is #NAME?
+        changes: (sheet, coordinate) -> new value (a text that begins with '=' is a formula)
+
+    Returns:
+        (sheet, coordinate) -> number, text, boolean or ExcelError
+    """
+    session = Session(path, functions=functions)
+    for cell, value in (changes or {}).items():
+        session.set(cell, value)
+    return session.values()
+
+
+class Session:
+    """A workbook that stays open for changes; `values` recalculates."""
+
+    def __init__(self, path: str | Path, *, functions: bool = True) -> None:
+        book = openpyxl.load_workbook(path)
+        self._formulas = [
+            (ws.title, cell.coordinate)
+            for ws in book
+            for row in ws.iter_rows()
+            for cell in row
+            if cell.data_type == "f"
+        ]
+        self._book = formualizer.Workbook.from_bytes(Path(path).read_bytes())
+        if functions:
+            for name in FUNCTIONS:
+                self._book.register_function(name, _adapter(name), min_args=0, max_args=None)
+
+    def set(self, cell: Cell, value: Any) -> None:
+        """Change one cell."""
+        sheet, (row, column) = cell[0], openpyxl.utils.cell.coordinate_to_tuple(cell[1])
+        if isinstance(value, str) and value.startswith("="):
+            self._book.set_formula(sheet, row, column, value)
+            self._formulas.append(cell)
+        else:
+            self._book.set_value(sheet, row, column, value)
+
+    def values(self) -> dict[Cell, Any]:
+        """Recalculate and read every formula cell."""
+        self._book.evaluate_all()
+        at = openpyxl.utils.cell.coordinate_to_tuple
+        return {(sheet, a): _from_engine(self._book.get_value(sheet, *at(a))) for sheet, a in self._formulas}
+
+
+def _adapter(name: str) -> Callable[..., Any]:
+    return lambda *args: _to_engine(call(name, [_from_engine(x) for x in args]))
+
+
+def _from_engine(x: Any) -> Any:
+    if isinstance(x, dict) and x.get("type") == "Error":
+        return ExcelError(_CODES.get(x["kind"], "#VALUE!"))
+    return [[_from_engine(c) for c in row] for row in x] if isinstance(x, list) else x
+
+
+def _to_engine(x: Any) -> Any:
+    if isinstance(x, ExcelError):
+        return {"type": "Error", "kind": _KINDS.get(x.code, "Value")}
+    return [[_to_engine(c) for c in row] for row in x] if isinstance(x, list) else x

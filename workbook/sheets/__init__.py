@@ -1,0 +1,1 @@
+"""One module per sheet: each writes its sheet and says where its cells are."""

@@ -1,0 +1,208 @@
+"""Batch: the TPOT table. Bigger decode batches buy throughput and cost TPOT; the KV pool caps them.
+
+Each row carries both engines: results on the left, the Add-in and the Native chain to the right of the printed area.
+"""
+
+from typing import Final
+
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity.plan import INPUTS, STEPS, Step
+from capacity.registry import atom, literal
+from capacity.tpot import FAILS, MEASURE, SAFE
+
+from ..frame import FIRST_ROW, Column, frame, put
+from ..style import BAD, CAUTION, GOOD, color_checks, color_words, gray_when
+from . import audit
+from .blocks import BATCH_LAST, BATCHES
+
+TITLE: Final = "Batch"
+CALLED_UP: Final = ("output_tps", "prefill_load")  # taken from Audit once a row, so that the formulas stay short
+SHORT: Final = {
+    "step_gb": "Bytes per step",
+    "decode_step_ms": "Step floor",
+    "replica_tps": "Output rate",
+    "decode_load": "Decode load",
+    "busy_replicas": "Busy replicas",
+    "cost_per_hour": "Cost",
+    "usd_per_m_tokens": "Per M output tokens",
+    "usd_per_m_tokens_all": "Per M tokens, prompt included",
+    "tpot_worst_ms": "Worst-case TPOT",
+    "tpot_best_ms": "Best-case TPOT",
+    "tpot_verdict": "Verdict at target",
+    "output_tps": "Output tokens",
+    "prefill_load": "Prefill load",
+}
+
+
+def depends_on_batch() -> tuple[Step, ...]:
+    """The plan's steps that change with the batch, in order."""
+    names = {"batch"}
+    for step in STEPS:
+        if names & {n for source in step.sources().values() for n in source.split("+")}:
+            names.add(step.name)
+    return tuple(s for s in STEPS if s.name in names and s.name != "request_replica_s")
+
+
+CHAIN: Final = depends_on_batch()
+_FIRST_RESULT: Final = 4
+KV_FIT: Final = get_column_letter(_FIRST_RESULT + len(CHAIN))
+INPUT_CHECK: Final = get_column_letter(_FIRST_RESULT + len(CHAIN) + 1)
+CHECK: Final = get_column_letter(_FIRST_RESULT + len(CHAIN) + 2)
+_ADDIN_FIRST: Final = _FIRST_RESULT + len(CHAIN) + 3
+_GROUP: Final = len(CALLED_UP) + len(CHAIN)
+_PRINTED_FIRST: Final = _ADDIN_FIRST + 2 * _GROUP
+
+
+def _columns(first: int, names: tuple[str, ...]) -> dict[str, str]:
+    return {name: get_column_letter(i) for i, name in enumerate(names, first)}
+
+
+_NAMES: Final = tuple(s.name for s in CHAIN)
+RESULT: Final = _columns(_FIRST_RESULT, _NAMES)
+ADDIN: Final = _columns(_ADDIN_FIRST, CALLED_UP + _NAMES)
+NATIVE: Final = _columns(_ADDIN_FIRST + _GROUP, CALLED_UP + _NAMES)
+PRINTED: Final = _columns(
+    _PRINTED_FIRST, ("batch", "decode_step_ms", "gpus", "tpot_worst_ms", "usd_per_m_tokens", "as_printed", "agree")
+)
+
+
+def _headers() -> tuple[Column, ...]:
+    results = tuple(
+        Column(f"{SHORT.get(s.name, s.quantity)} [{s.function.unit}]", 19 if s.function.returns_text else 11, "right")
+        for s in CHAIN
+    )
+    working = tuple(Column(f"{SHORT.get(n, n)}", 11, "right") for n in CALLED_UP) + tuple(
+        c._replace(header=c.header.partition(" [")[0]) for c in results
+    )
+    return (
+        Column("#", 4, "right"),
+        Column("Decode batch [sequences]", 24, "right"),
+        Column("TPOT target [ms]", 10, "right"),
+        *results,
+        Column("KV cache", 11, "center"),
+        Column("Input check", 9, "center"),
+        Column("Check", 14, "center"),
+        *(c._replace(header=f"Add-in: {c.header}") for c in working),
+        *(c._replace(header=f"Native: {c.header}") for c in working),
+        *(Column(f"Printed: {h}", 10, "right") for h in ("batch", "step", "GPUs", "worst TPOT", "per M output")),
+        Column("As printed", 10, "center"),
+        Column("Engines agree", 10, "center"),
+    )
+
+
+COLUMNS: Final = _headers()
+
+
+def write(ws: Worksheet) -> None:
+    """Write the sheet."""
+    frame(
+        ws,
+        "Which decode batch?",
+        "Fleet, cost and TPOT for each batch, everything else as on Inputs. Worst case: no prefill hides under decode; "
+        "best case: all that can hide does.",
+        COLUMNS,
+        freeze=f"C{FIRST_ROW}",
+    )
+    ws.row_dimensions[5].height = 46
+    for row, sizes in enumerate(BATCHES, FIRST_ROW):
+        put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="right")
+        put(ws, f"B{row}", sizes.batch, "Input", "sequences", "right")
+        put(ws, f"C{row}", f"={audit.cell('target_ms')}", "Calculation", "ms", "right")
+        _results(ws, row)
+        _engine(ws, row, ADDIN, audit.ADDIN)
+        _engine(ws, row, NATIVE, audit.NATIVE)
+        _printed(ws, row, sizes)
+        ws.row_dimensions[row].height = 20
+    _validate(ws)
+    verdict = RESULT["tpot_verdict"]
+    color_words(ws, _rows(verdict), {SAFE: GOOD, MEASURE: CAUTION, FAILS: BAD})
+    color_words(ws, _rows(KV_FIT), {"overflows": BAD})
+    color_checks(ws, _rows(INPUT_CHECK))
+    color_checks(ws, _rows(CHECK))
+    gray_when(ws, f"{ADDIN[CALLED_UP[0]]}{FIRST_ROW}:{ADDIN[_NAMES[-1]]}{BATCH_LAST}", 'engine_active="Native"')
+    gray_when(ws, f"{NATIVE[CALLED_UP[0]]}{FIRST_ROW}:{NATIVE[_NAMES[-1]]}{BATCH_LAST}", 'engine_active<>"Native"')
+    ws.print_area = f"A1:{CHECK}{BATCH_LAST}"
+
+
+def _rows(column: str) -> str:
+    return f"{column}{FIRST_ROW}:{column}{BATCH_LAST}"
+
+
+def _results(ws: Worksheet, row: int) -> None:
+    for step in CHAIN:
+        pick = f'IF(engine_active="Native",{NATIVE[step.name]}{row},{ADDIN[step.name]}{row})'
+        formula = f'=IF(${INPUT_CHECK}{row}="FAIL",NA(),{pick})'
+        put(ws, f"{RESULT[step.name]}{row}", formula, "Result", step.function.unit, "right")
+    fits = f'=IF(B{row}<=N({audit.cell("max_seqs")}),"fits","overflows")'
+    put(ws, f"{KV_FIT}{row}", fits, "Check")
+    b = f"B{row}"
+    good = f'AND(inputs_bad=0,COUNT({b})=1,COUNTIF({b},">=1"),SUM({b})=INT(SUM({b})))'
+    put(ws, f"{INPUT_CHECK}{row}", f'=IF({good},"PASS","FAIL")', "Check")
+    seed = f"AND(at_seed,{b}={PRINTED['batch']}{row})"
+    states = f"1+{PRINTED['agree']}{row}*(1+{seed}*(2*{PRINTED['as_printed']}{row}-1))"
+    put(ws, f"{CHECK}{row}", f'=CHOOSE({states},"FAIL","inputs changed","PASS")', "Check")
+
+
+def _engine(ws: Worksheet, row: int, columns: dict[str, str], source: str) -> None:
+    """One engine's chain; inputs and the steps that do not depend on the batch come from Audit."""
+
+    def ref(name: str) -> str:
+        if name == "batch":
+            return f"$B{row}"
+        if name == "target_ms":
+            return f"$C{row}"
+        if name in columns:
+            return f"{columns[name]}{row}"
+        return f"{audit.TITLE}!${audit.VALUE if name in INPUTS else source}${audit.ROWS[name]}"
+
+    for name in CALLED_UP:
+        unit = next(s.function.unit for s in STEPS if s.name == name)
+        formula = f"={audit.TITLE}!${source}${audit.ROWS[name]}"
+        put(ws, f"{columns[name]}{row}", formula, "Calculation", unit, "right")
+    for step in CHAIN:
+        spec = step.function
+        cells = {a: "+".join(map(ref, s.split("+"))) for a, s in step.sources().items()}
+        formula = spec.formula(cells) if columns is ADDIN else spec.native_formula(cells)
+        names = {n: atom(ref(n)) for n in audit.ROWS}
+        put(ws, f"{columns[step.name]}{row}", audit.guarded(step, formula, names), "Calculation", spec.unit, "right")
+
+
+def _printed(ws: Worksheet, row: int, sizes: tuple[float, ...]) -> None:
+    formats = ("#,##0", "0.0", "#,##0", "#,##0", '"$"0.00')
+    for (name, column), value, shown in zip(PRINTED.items(), sizes, formats, strict=False):
+        put(ws, f"{column}{row}", value, "Reference figure", align="right").number_format = shown
+        assert name in PRINTED
+    digits = {"decode_step_ms": 1, "gpus": 0, "tpot_worst_ms": 0, "usd_per_m_tokens": 2}
+    same = ",".join(f"ROUND(N({RESULT[n]}{row}),{d})={PRINTED[n]}{row}" for n, d in digits.items())
+    put(ws, f"{PRINTED['as_printed']}{row}", f"=AND({same})", "Calculation", align="center")
+    pairs = [(ADDIN[n] + str(row), NATIVE[n] + str(row)) for n in ("gpus", "tpot_worst_ms", "tpot_verdict")]
+    (a, b), (c, d), (e, f) = pairs
+    agree = f"AND({a}={b},ABS(N({c})-N({d}))<=tolerance*N({d}),{e}={f})"
+    put(
+        ws,
+        f"{PRINTED['agree']}{row}",
+        f'=IF(addin_version="not installed",TRUE,{agree})',
+        "Calculation",
+        align="center",
+    )
+
+
+def _validate(ws: Worksheet) -> None:
+    batch = INPUTS["batch"]
+    rule = DataValidation(
+        type="whole",
+        operator="greaterThanOrEqual",
+        formula1=literal(1),
+        allow_blank=False,
+        showErrorMessage=True,
+        showInputMessage=True,
+        errorTitle="batch",
+        error=f"batch must be {batch.bounds}",
+        promptTitle="batch",
+        prompt=f"{batch.meaning}: {batch.bounds}",
+    )
+    ws.add_data_validation(rule)
+    rule.add(f"B{FIRST_ROW}:B{BATCH_LAST}")

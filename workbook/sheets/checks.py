@@ -1,0 +1,218 @@
+"""Checks: each a value between two limits, a reason, PASS or FAIL; all of them feed the master check of every sheet."""
+
+from typing import Final, NamedTuple
+
+from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity import __version__
+from capacity.plan import NO_OUTPUT
+from capacity.tpot import MEASURE, SAFE
+
+from ..frame import FIRST_ROW, Column, frame, letter, put, put_text
+from ..style import color_checks
+from . import audit, batch, inputs, requests
+from .blocks import BATCH_LAST, REQUEST_LAST
+
+TITLE: Final = "Checks"
+COLUMNS: Final = (
+    Column("#", 4, "right"),
+    Column("Quantity", 44),
+    Column("What it means", 56),
+    Column("At least", 10, "right"),
+    Column("At most", 10, "right"),
+    Column("Value", 12, "right"),
+    Column("Unit", 13),
+    Column("When it fails", 52),
+    Column("Where", 10),
+    Column("Tolerance", 10, "right"),
+    Column("Check", 9, "center"),
+)
+VALUE, CHECK = letter(COLUMNS, "Value"), letter(COLUMNS, "Check")
+
+
+class Check(NamedTuple):
+    """One row: the value must lie between two limits (formulas without '=')."""
+
+    quantity: str
+    meaning: str
+    value: str
+    unit: str
+    remedy: str
+    where: str
+    low: str = "0"
+    high: str = "0"
+    tolerance: str = "0"
+
+
+def _not_in(cells: str, *words: str) -> str:
+    """How many cells of a column hold none of these words (an error value holds none)."""
+    return f"ROWS({cells})" + "".join(f'-COUNTIF({cells},"{w}")' for w in words)
+
+
+def checks() -> tuple[Check, ...]:
+    """All checks, in the order of the sheets."""
+    a = audit.cell
+    values = audit.span(audit.VALUE)
+    batch_checks = f"{batch.TITLE}!{batch.CHECK}6:{batch.CHECK}{BATCH_LAST}"
+    request_checks = f"{requests.TITLE}!{requests.CHECK}6:{requests.CHECK}{REQUEST_LAST}"
+    output, everything = a("output_tps"), f"({a('prompt_tps')}+{a('output_tps')})"
+    return (
+        Check(
+            "Inputs outside their bounds",
+            "Every input is a number within the bounds beside it",
+            "inputs_bad",
+            "count",
+            "Mend the rows marked FAIL; until then every result shows #N/A",
+            inputs.TITLE,
+        ),
+        Check(
+            "Engine without its functions",
+            "The engine in use is installed: 1 when Add-in is chosen and the add-in is missing",
+            '(engine_active="Add-in")*(addin_version="not installed")',
+            "count",
+            "Choose Auto or Native on Inputs, or install the add-in",
+            inputs.TITLE,
+        ),
+        Check(
+            "Add-in of another version",
+            f"The add-in, if installed, is of this file's version {__version__}: 1 when it is not",
+            f'(addin_version<>"not installed")*(addin_version<>"{__version__}")',
+            "count",
+            "Build this file again with the installed version, or update the add-in",
+            inputs.TITLE,
+        ),
+        Check(
+            "Audit rows in which the two engines differ",
+            "Add-in and cell arithmetic agree within the tolerance",
+            f"COUNTIF({audit.span(audit.AGREE)},FALSE)",
+            "count",
+            "The first row that differs is the fault",
+            audit.TITLE,
+            tolerance="tolerance",
+        ),
+        Check(
+            "Audit rows that differ from the printed figures",
+            "At the worked example's inputs each result rounds to the figure that the article prints",
+            f"COUNTIF({audit.span(audit.AS_PRINTED)},FALSE)",
+            "count",
+            "Compare Value and Seed prints",
+            audit.TITLE,
+        ),
+        Check(
+            "Audit rows without a result",
+            "Every step has a number, or says in words why it has none",
+            f'COUNT({audit.span("A")})-COUNT({values})-COUNTIF({values},"?*")',
+            "count",
+            "Look at the first row with an error value",
+            audit.TITLE,
+        ),
+        Check(
+            "Resident sequences left beside the batch",
+            "The KV cache of the batch fits into the pool",
+            f"N({a('max_seqs')})-{a('batch')}",
+            "sequences",
+            "Smaller batch, FP8 KV, higher TP or a larger GPU",
+            audit.TITLE,
+            high="9E+99",
+        ),
+        Check(
+            "TPOT target missed even in the best case",
+            "The TPOT verdict is safe or needs a measurement: 1 when it is neither",
+            _not_in(a("tpot_verdict"), *(f"{w.split()[0]} *" for w in (SAFE, MEASURE, NO_OUTPUT.words))),
+            "count",
+            "Smaller batch, higher TP, shorter prompts, or prefill on GPUs of its own",
+            audit.TITLE,
+        ),
+        Check(
+            "Utilization of the planned fleet at this load",
+            "Busy replicas / replicas, at most the ceiling and always below 1",
+            f"IF({a('replicas')}=0,0,{a('busy_replicas')}/{a('replicas')})",
+            "fraction",
+            "Replicas must cover the busy replicas and the headroom",
+            audit.TITLE,
+            high=f"{a('utilization')}*(1+tolerance)",
+            tolerance="tolerance",
+        ),
+        Check(
+            "Work of all requests against busy replicas",
+            "Request rate x work of one request is the busy replicas, relative difference",
+            f"IF({a('busy_replicas')}=0,0,ABS({a('req_per_s')}*{a('request_replica_s')}/{a('busy_replicas')}-1))",
+            "fraction",
+            "Prefill or decode is priced twice or not at all",
+            audit.TITLE,
+            high="tolerance",
+            tolerance="tolerance",
+        ),
+        Check(
+            "The two prices per million tokens, labeled apart",
+            "Per output token and per token of any kind, each times its tokens, is the same bill; relative difference",
+            f"IF(N({a('usd_per_m_tokens')})=0,0,ABS({a('usd_per_m_tokens_all')}*{everything}"
+            f"/({a('usd_per_m_tokens')}*{output})-1))",
+            "fraction",
+            "One of the two divides by the wrong tokens",
+            audit.TITLE,
+            high="tolerance",
+            tolerance="tolerance",
+        ),
+        Check(
+            "Batch rows that fail",
+            "Sizes are whole and at least 1, engines agree, printed figures match",
+            _not_in(batch_checks, "PASS", "inputs changed"),
+            "count",
+            "Look at the Check column of Batch",
+            batch.TITLE,
+        ),
+        Check(
+            "Request rows that fail",
+            "Lengths are at least 0, engines agree, printed figures match",
+            _not_in(request_checks, "PASS", "inputs changed"),
+            "count",
+            "Look at the Check column of Requests",
+            requests.TITLE,
+        ),
+    )
+
+
+LAST: Final = FIRST_ROW + len(checks()) - 1
+OVERALL_ROW: Final = LAST + 2
+
+
+def write(ws: Worksheet) -> None:
+    """Write the sheet and the name of the master check."""
+    frame(
+        ws,
+        "Checks",
+        "A check passes when its value lies between its limits. The number of checks that fail stands in the head of "
+        "every sheet.",
+        COLUMNS,
+        freeze=f"C{FIRST_ROW}",
+    )
+    for row, check in enumerate(checks(), FIRST_ROW):
+        put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="right")
+        put_text(ws, (row, 2), check.quantity, "Label", "left")
+        put_text(ws, (row, 3), check.meaning, "Note", "left")
+        put(ws, (row, 4), f"={check.low}", "Calculation", check.unit, "right")
+        put(ws, (row, 5), f"={check.high}" if check.high != "9E+99" else "no limit", "Calculation", check.unit, "right")
+        put(ws, (row, 6), f"={check.value}", "Result", check.unit, "right")
+        put_text(ws, (row, 7), check.unit, "Note", "left")
+        put_text(ws, (row, 8), check.remedy, "Note", "left")
+        where = put_text(ws, (row, 9), check.where, "Note", "left")
+        where.hyperlink = f"#'{check.where}'!A1"
+        put(ws, (row, 10), f"={check.tolerance}", "Calculation", align="right").number_format = '0E+00;;"0"'
+        v = f"{VALUE}{row}"
+        limits = f'COUNTIF({v},">="&D{row}),OR(E{row}="no limit",COUNTIF({v},"<="&E{row}))'
+        put(ws, f"{CHECK}{row}", f'=IF(AND(COUNT({v})=1,{limits}),"PASS","FAIL")', "Check")
+        if check.high == "tolerance":
+            for column in (5, 6):
+                ws.cell(row, column).number_format = '0.0E+00;;"0"'
+        ws.row_dimensions[row].height = 28
+    put_text(ws, (OVERALL_ROW, 2), "Checks that fail", "Label", "left")
+    put_text(ws, (OVERALL_ROW, 3), "The master check in the head of every sheet", "Note", "left")
+    rows = f"{CHECK}{FIRST_ROW}:{CHECK}{LAST}"
+    put(ws, f"{VALUE}{OVERALL_ROW}", f'=ROWS({rows})-COUNTIF({rows},"PASS")', "Result", "count", "right")
+    put(ws, f"{CHECK}{OVERALL_ROW}", f'=IF({VALUE}{OVERALL_ROW}=0,"PASS","FAIL")', "Check")
+    color_checks(ws, f"{CHECK}{FIRST_ROW}:{CHECK}{OVERALL_ROW}")
+    name = DefinedName("checks_failed", attr_text=f"{TITLE}!${VALUE}${OVERALL_ROW}")
+    ws.parent.defined_names["checks_failed"] = name
+    ws.print_area = f"A1:{CHECK}{OVERALL_ROW}"

@@ -1,0 +1,79 @@
+"""Functions: the reference of every function: each argument with its unit, bounds, default and example."""
+
+from typing import Final
+
+from openpyxl.styles import Alignment
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity import FUNCTIONS
+from capacity.arguments import REQUIRED
+from capacity.registry import Function
+
+from ..frame import FIRST_ROW, Column, frame, put, put_text
+
+TITLE: Final = "Functions"
+COLUMNS: Final = (
+    Column("#", 4, "right"),
+    Column("Function", 24),
+    Column("Argument", 20),
+    Column("Meaning", 62),
+    Column("Unit", 14),
+    Column("Bounds", 26),
+    Column("Default", 9, "right"),
+    Column("Worked example", 22, "right"),
+    Column("Formula to paste, with the worked example's figures", 58),
+)
+
+
+def write(ws: Worksheet) -> None:
+    """Write the sheet."""
+    frame(
+        ws,
+        "Functions",
+        "Paste a formula into any cell and put your own cells in place of the figures. Without arguments a function "
+        "answers for the worked example.",
+        COLUMNS,
+        freeze=f"C{FIRST_ROW}",
+    )
+    row = FIRST_ROW
+    for number, spec in enumerate(FUNCTIONS.values(), 1):
+        row = _function(ws, row, number, spec)
+    ws.print_area = f"A1:I{row - 1}"
+
+
+def _function(ws: Worksheet, row: int, number: int, spec: Function) -> int:
+    """One function: a band with its name, result and formula, then a row per argument. Returns the next free row."""
+    for column in range(1, len(COLUMNS) + 1):
+        put(ws, (row, column), None, "Section")
+    put(ws, (row, 1), number, "Section", align="right")
+    put_text(ws, (row, 2), spec.name, "Section")
+    put_text(ws, (row, 4), spec.doc, "Section")
+    put_text(ws, (row, 5), spec.unit, "Section", "left")
+    put_text(ws, (row, 6), f"result: {spec.label}", "Section", "left")
+    result = spec(*spec.examples)
+    put(ws, (row, 8), result, "Section", spec.unit, "right")
+    put_text(ws, (row, 9), f"={spec.formula()}", "Code", "left")
+    ws.row_dimensions[row].height = 28 if len(spec.doc) > 60 or len(spec.formula()) > 52 else 18
+    ws.cell(row, 4).alignment = Alignment(horizontal="left", vertical="center", wrap_text=True, indent=1)
+    for name, argument in spec.args.items():
+        row += 1
+        default = "required" if argument.default is REQUIRED else argument.default
+        put_text(ws, (row, 2), spec.name, "Note", "left")
+        put_text(ws, (row, 3), name, "Label", "left")
+        put_text(ws, (row, 4), argument.meaning, "Note", "left")
+        put_text(ws, (row, 5), argument.unit, "Note", "left")
+        put_text(ws, (row, 6), argument.bounds, "Note", "left")
+        put(ws, (row, 7), default, "Note", align="right")
+        put(ws, (row, 8), argument.example, "Reference figure", argument.unit, "right")
+        if len(argument.meaning) > 62:
+            ws.row_dimensions[row].height = 27
+    if spec.vararg:
+        row += 1
+        put_text(ws, (row, 2), spec.name, "Note", "left")
+        put_text(ws, (row, 3), f"{spec.vararg}...", "Label", "left")
+        put_text(ws, (row, 4), "the arguments of that function", "Note", "left")
+        put_text(ws, (row, 5), "any", "Note", "left")
+        put_text(ws, (row, 6), "anything", "Note", "left")
+        put_text(ws, (row, 7), "omitted", "Note", "right")
+        put_text(ws, (row, 8), "the worked example's", "Note", "right")
+    return row + 1

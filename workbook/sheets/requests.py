@@ -1,0 +1,124 @@
+"""Requests: what a single request costs, in replica-seconds and dollars. Two requests can differ by 7x."""
+
+from typing import Final
+
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity import FUNCTIONS
+
+from ..frame import FIRST_ROW, Column, frame, letter, put, put_text
+from ..style import color_checks, gray_when
+from . import audit
+from .blocks import REQUEST_LAST, REQUESTS, RequestRow
+
+TITLE: Final = "Requests"
+COLUMNS: Final = (
+    Column("#", 4, "right"),
+    Column("Request", 30),
+    Column("Prompt [tokens]", 12, "right"),
+    Column("Output [tokens]", 12, "right"),
+    Column("Input check", 9, "center"),
+    Column("Work [replica-s]", 14, "right"),
+    Column("Prefill share", 12, "right"),
+    Column("Times the cheapest", 12, "right"),
+    Column("Cost of 1,000 requests [USD]", 16, "right"),
+    Column("Check", 14, "center"),
+)
+WORKING: Final = (
+    Column("Add-in", 14, "right"),
+    Column("Native", 14, "right"),
+    Column("Printed: prompt", 10, "right"),
+    Column("Printed: output", 10, "right"),
+    Column("Printed: work", 10, "right"),
+    Column("Printed: times", 10, "right"),
+    Column("As printed", 10, "center"),
+    Column("Engines agree", 10, "center"),
+)
+CHECK: Final = letter(COLUMNS, "Check")
+
+
+def write(ws: Worksheet) -> None:
+    """Write the sheet."""
+    frame(
+        ws,
+        "What does one request cost?",
+        "Work is replica time: prefill priced in FLOPs plus decode priced in bytes. Dollars are the fleet's bill, "
+        "shared by work at the planned load.",
+        COLUMNS + WORKING,
+        freeze=f"C{FIRST_ROW}",
+    )
+    for row, request in enumerate(REQUESTS, FIRST_ROW):
+        put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="right")
+        put_text(ws, f"B{row}", request.label, "Label", "left")
+        put(ws, f"C{row}", request.prompt_tokens, "Input", "tokens", "right")
+        put(ws, f"D{row}", request.output_tokens, "Input", "tokens", "right")
+        _row(ws, row)
+        _working(ws, row, request)
+    for name in ("prompt_tokens", "output_tokens"):
+        _validate(ws, name)
+    color_checks(ws, f"E{FIRST_ROW}:E{REQUEST_LAST}")
+    color_checks(ws, f"{CHECK}{FIRST_ROW}:{CHECK}{REQUEST_LAST}")
+    gray_when(ws, f"K{FIRST_ROW}:K{REQUEST_LAST}", 'engine_active="Native"')
+    gray_when(ws, f"L{FIRST_ROW}:L{REQUEST_LAST}", 'engine_active<>"Native"')
+    ws.print_area = f"A1:{CHECK}{REQUEST_LAST}"
+
+
+def _row(ws: Worksheet, row: int) -> None:
+    c, d = f"C{row}", f"D{row}"
+    good = f'AND(inputs_bad=0,COUNT({c}:{d})=2,COUNTIF({c}:{d},">=0")=2)'
+    put(ws, f"E{row}", f'=IF({good},"PASS","FAIL")', "Check")
+    work = f'=IF(E{row}="FAIL",NA(),IF(engine_active="Native",L{row},K{row}))'
+    put(ws, f"F{row}", work, "Result", "replica-s", "right")
+    cell = audit.cell
+    prefill = f"{c}*(1-{cell('cache_hit')})*{cell('prefill_us')}/1E6"
+    put(ws, f"G{row}", f"=IF(F{row}=0,0,{prefill}/F{row})", "Calculation", "fraction", "right")
+    cheapest = f"MIN(F${FIRST_ROW}:F${REQUEST_LAST})"
+    times = put(ws, f"H{row}", f'=IF({cheapest}=0,"free request",F{row}/{cheapest})', "Calculation", align="right")
+    times.number_format = '0.0"x"'
+    busy = cell("busy_replicas")
+    share = f"F{row}/({busy}*3600)*{cell('cost_per_hour')}*1E3"
+    usd = put(ws, f"I{row}", f'=IF({busy}=0,"no load",{share})', "Calculation", align="right")
+    usd.number_format = '"$"#,##0.00'
+    lengths = f"$C${FIRST_ROW}:$D${REQUEST_LAST}<>$M${FIRST_ROW}:$N${REQUEST_LAST}"
+    seed = f"AND(at_seed,SUMPRODUCT(--({lengths}))=0)"
+    put(ws, f"{CHECK}{row}", f'=CHOOSE(1+R{row}*(1+{seed}*(2*Q{row}-1)),"FAIL","inputs changed","PASS")', "Check")
+
+
+def _working(ws: Worksheet, row: int, request: RequestRow) -> None:
+    """Both engines and the printed figures, to the right of the printed area."""
+    spec = FUNCTIONS["REQUEST_REPLICA_S"]
+    for column, source in (("K", audit.ADDIN), ("L", audit.NATIVE)):
+        refs = {
+            "prompt_tokens": f"$C{row}",
+            "output_tokens": f"$D{row}",
+            "cache_hit": audit.cell("cache_hit"),
+            **{n: f"{audit.TITLE}!${source}${audit.ROWS[n]}" for n in ("prefill_us", "replica_tps")},
+        }
+        formula = spec.formula(refs) if column == "K" else spec.native_formula(refs)
+        put(ws, f"{column}{row}", f"={formula}", "Calculation", "replica-s", "right")
+    for column, value, shown in zip("MNOP", request[1:], ("#,##0", "#,##0", "0.00", '0"x"'), strict=True):
+        put(ws, f"{column}{row}", value, "Reference figure", align="right").number_format = shown
+    same = f"AND(ROUND(N(F{row}),2)=O{row},ROUND(N(H{row}),0)=P{row})"
+    put(ws, f"Q{row}", f"={same}", "Calculation", align="center")
+    agree = f'=IF(addin_version="not installed",TRUE,ABS(N(K{row})-N(L{row}))<=tolerance*N(L{row}))'
+    put(ws, f"R{row}", agree, "Calculation", align="center")
+
+
+def _validate(ws: Worksheet, name: str) -> None:
+    argument = FUNCTIONS["REQUEST_REPLICA_S"].args[name]
+    rule = DataValidation(
+        type="decimal",
+        operator="greaterThanOrEqual",
+        formula1="0",
+        allow_blank=False,
+        showErrorMessage=True,
+        showInputMessage=True,
+        errorTitle=name,
+        error=f"{name} must be {argument.bounds} [{argument.unit}]",
+        promptTitle=name,
+        prompt=f"length of this request [{argument.unit}]: {argument.bounds}",
+    )
+    ws.add_data_validation(rule)
+    column = "C" if name == "prompt_tokens" else "D"
+    rule.add(f"{column}{FIRST_ROW}:{column}{REQUEST_LAST}")
