@@ -159,14 +159,16 @@ Argument = Number | Text | Ignored
 
 def _float_array(name: str, x: Any) -> Any:
     """An array of numbers as float64: no boolean, no text, no wrap-around of small integers."""
-    if x.dtype.kind in "iuf":
-        try:
-            return x.astype(float)
-        except (TypeError, ValueError):  # pandas' missing value
-            raise InputError(name, x.tolist(), "must hold no missing value") from None
-    if x.dtype.kind == "O":
+    kind = x.dtype.kind if hasattr(x, "dtype") else type(x).__name__
+    if kind == "O":
         for i, e in enumerate(x.tolist() if x.ndim == 1 else x.ravel().tolist()):
             if not isinstance(e, Real) or isinstance(e, bool):
                 raise InputTypeError(f"{name}[{i}]", e, "must be a number")
+    elif kind not in ("i", "u", "f"):
+        raise InputTypeError(name, getattr(x, "dtype", kind), "must be numbers, as an array or a Series")
+    try:
         return x.astype(float)
-    raise InputTypeError(name, f"array of {x.dtype}", "must hold numbers")
+    except (TypeError, ValueError):  # pandas' missing value
+        raise InputError(name, x.tolist(), "must hold no missing value") from None
+    except OverflowError:
+        raise InputError(name, x.tolist(), "must hold finite numbers") from None

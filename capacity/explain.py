@@ -7,6 +7,7 @@ from typing import Any
 from .arguments import OMITTED, REQUIRED
 from .call import ExcelError, coerce
 from .errors import CapacityError
+from .numeric import is_array
 from .registry import Function, find
 
 _OPTIONAL = re.compile(r"\[([^\]]*)\]")
@@ -38,6 +39,8 @@ def explain(name: str, args: Sequence[Any]) -> str:
             if isinstance(x, ExcelError):
                 return f"{argument} is the error {x} of another cell; mend that cell first"
         pairs = list(zip(spec.args.values(), args, strict=False))
+        if any(is_array(x) for x in args):
+            return f"{spec.name} can be explained for one value of each argument, not for an array"
         cells = [x if x is OMITTED else coerce(a, x) for a, x in pairs] + args[len(pairs) :]
         values = spec.check(spec.bind(cells))
         return derive(spec, values, spec.compute(values))

@@ -5,6 +5,7 @@ Rounding: 16.9 / 0.65 is 25.999999999999996 in binary, so counts round at the ni
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 _SNAP = 5e-10  # half of the ninth decimal
@@ -50,3 +51,19 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     chosen = np.where(condition, a, b)
     series = next((x for x in arrays if hasattr(x, "index")), None)
     return chosen if series is None else type(series)(chosen, index=series.index)
+
+
+def misfit(arrays: Sequence[Any]) -> str:
+    """What arrays would have to be to go together element by element; "" when they do."""
+    import numpy as np
+
+    shapes = " and ".join(str(x.shape) for x in arrays)
+    series = [x for x in arrays if hasattr(x, "index")]
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    except ValueError:
+        return f"arrays whose shapes broadcast: {shapes}"
+    if series and any(x.shape != shape for x in arrays):
+        return f"arrays of the Series' length beside it: {shapes}"
+    # pandas pairs elements by label, NumPy by place: with different indexes the two would mix
+    return "" if all(x.index.equals(series[0].index) for x in series) else "Series with one and the same index"

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 from .arguments import OMITTED, REQUIRED, Argument, Ignored, Number, Text
 from .errors import CallError, Infeasible, UnknownName
-from .numeric import is_array
+from .numeric import is_array, misfit
 from .units import UNITS
 
 FUNCTIONS: dict[str, "Function"] = {}
@@ -125,12 +125,19 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result for Python values: scalars, NumPy arrays and pandas Series alike."""
         values = self.check(self.bind(args, kwargs))
-        if any(type(v) is not float and is_array(v) for v in values):
-            import numpy as np
-
-            with np.errstate(all="ignore"):
-                return self.compute(values)
+        for v in values:
+            if type(v) is not float and is_array(v):
+                return self._compute_arrays(values)
         return self.compute(values)
+
+    def _compute_arrays(self, values: Sequence[Any]) -> Any:
+        """The result for arrays that go together."""
+        import numpy as np
+
+        if fault := misfit([v for v in values if is_array(v)]):
+            raise CallError(f"{self.name} takes {fault}")
+        with np.errstate(all="ignore"):
+            return self.compute(values)
 
     def formula(self, refs: Mapping[str, str] | None = None) -> str:
         """The call as a cell shows it, without '='; refs maps arguments to cells or literals, omitted ones go."""

@@ -1,11 +1,11 @@
 """A spreadsheet's call semantics, as tables: blank, omitted, errors, types, ranges."""
 
 import datetime
-from collections.abc import Iterator
 from typing import Any
 
-import capacity.call
 import pytest
+
+import capacity.call
 from capacity.arguments import Number
 from capacity.call import MAX_CELLS, NA, NUM, OMITTED, VALUE, VECTOR_FROM, ExcelError, call
 from capacity.registry import FUNCTIONS
@@ -15,10 +15,9 @@ EXAMPLE = 2 * 70.553706496e9 / (2 * 1979e12 * 0.5) * 1e6
 
 
 @pytest.fixture
-def loop_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def loop_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every block element by element, as without NumPy."""
     monkeypatch.setattr(capacity.call, "VECTOR_FROM", MAX_CELLS + 1)
-    yield
 
 
 @pytest.mark.parametrize(

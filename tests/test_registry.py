@@ -195,8 +195,10 @@ def test_find_says_what_comes_nearest() -> None:
 
 @pytest.mark.parametrize(
     ("ref", "atomic"),
-    [("A1", True), ("$A$1", True), ("Inputs!$C$5", True), ("'My sheet'!C5", True), ("mfu", True), ("2.5E-3", True)]
-    + [("a+b", False), ("-1", False), ("A1:A3", False), ("2*3", False)],
+    [
+        *((ref, True) for ref in ("A1", "$A$1", "Inputs!$C$5", "'My sheet'!C5", "mfu", "2.5E-3")),
+        *((ref, False) for ref in ("a+b", "-1", "A1:A3", "2*3")),
+    ],
 )
 def test_parentheses_around_what_is_no_atom(ref: str, atomic: bool) -> None:
     assert atom(ref) == (ref if atomic else f"({ref})")

@@ -4,7 +4,7 @@ The third comparison is an independent calculation in exact fractions, written f
 """
 
 import math
-from fractions import Fraction as F
+from fractions import Fraction
 
 import pytest
 
@@ -50,25 +50,31 @@ BATCHES = [
 
 def exact(
     *,
-    req_per_s: F = F(50),
-    prompt: F = F(3000),
-    output: F = F(400),
-    hit: F = F(0),
-    batch: F = F(64),
-    params: F = F(70_553_706_496),
-) -> dict[str, F]:
+    req_per_s: Fraction = Fraction(50),
+    prompt: Fraction = Fraction(3000),
+    output: Fraction = Fraction(400),
+    hit: Fraction = Fraction(0),
+    batch: Fraction = Fraction(64),
+    params: Fraction = Fraction(70_553_706_496),
+) -> dict[str, Fraction]:
     """The worked example in SI units and exact fractions: parameters, bytes, seconds."""
-    tp, peak, bandwidth, memory = F(2), F(1979) * 10**12, F(48, 10) * 10**12, F(141) * 10**9
-    mfu, mbu, fraction, reserved, ceiling = F(1, 2), F(3, 4), F(92, 100), F(3) * 10**9, F(65, 100)
+    tp, peak, bandwidth, memory = Fraction(2), Fraction(1979) * 10**12, Fraction(48, 10) * 10**12, Fraction(141) * 10**9
+    mfu, mbu, fraction, reserved, ceiling = (
+        Fraction(1, 2),
+        Fraction(3, 4),
+        Fraction(92, 100),
+        Fraction(3) * 10**9,
+        Fraction(65, 100),
+    )
     prefill_s = 2 * params / (tp * peak * mfu)
-    weights, kv_token = params / tp, F(2 * 80 * 8 * 128 * 2)
+    weights, kv_token = params / tp, Fraction(2 * 80 * 8 * 128 * 2)
     kv_seq = (prompt + output / 2) * kv_token / tp
     pool = memory * fraction - reserved - weights
     step_bytes = weights + batch * kv_seq
     step_s = step_bytes / (bandwidth * mbu)
     prefill, decode = req_per_s * prompt * (1 - hit) * prefill_s, req_per_s * output * step_s / batch
-    replicas = F(math.ceil((prefill + decode) / ceiling))
-    hourly = replicas * tp * F(7, 2)
+    replicas = Fraction(math.ceil((prefill + decode) / ceiling))
+    hourly = replicas * tp * Fraction(7, 2)
     return {
         "prompt_tps": req_per_s * prompt,
         "output_tps": req_per_s * output,
@@ -80,7 +86,7 @@ def exact(
         "context_tokens": prompt + output / 2,
         "kv_gb_per_seq": kv_seq / 10**9,
         "kv_pool_gb": pool / 10**9,
-        "max_seqs": F(math.floor(pool / kv_seq)),
+        "max_seqs": Fraction(math.floor(pool / kv_seq)),
         "step_gb": step_bytes / 10**9,
         "decode_step_ms": step_s * 1000,
         "replica_tps": batch / step_s,
@@ -93,12 +99,12 @@ def exact(
         "usd_per_m_tokens_all": hourly / (req_per_s * (prompt + output) * 3600) * 10**6,
         "tpot_worst_ms": step_s * 1000 * (prefill + decode) / decode,
         "tpot_best_ms": step_s * 1000 * max(prefill, decode) / decode,
-        "overlap_needed": max(F(0), 1 - (F(50) / (step_s * 1000) * decode - decode) / prefill),
+        "overlap_needed": max(Fraction(0), 1 - (Fraction(50) / (step_s * 1000) * decode - decode) / prefill),
         "request_replica_s": prompt * (1 - hit) * prefill_s + output * step_s / batch,
     }
 
 
-def printed(value: float | F, like: str) -> str:
+def printed(value: float | Fraction, like: str) -> str:
     """The value with as many decimals as the figure that it is compared with."""
     return f"{float(value):,.{len(like.partition('.')[2])}f}"
 
@@ -107,7 +113,7 @@ def values(**inputs: float) -> dict[str, float | str]:
     return {r.step.name: r.value for r in plan(inputs)}
 
 
-def assert_exact(found: dict[str, float | str], expected: dict[str, F]) -> None:
+def assert_exact(found: dict[str, float | str], expected: dict[str, Fraction]) -> None:
     numbers = {name: value for name, value in found.items() if not isinstance(value, str)}
     assert numbers.keys() == expected.keys()
     for name, value in numbers.items():
@@ -165,7 +171,7 @@ def test_batch_table(
 ) -> None:
     """The TPOT table, a line per batch, to its digits and as printed."""
     v = values(batch=batch)
-    assert_exact(v, exact(batch=F(batch)))
+    assert_exact(v, exact(batch=Fraction(batch)))
     assert [printed(v["decode_step_ms"], x) for x in (step, seed_step)] == [step, seed_step]
     assert v["gpus"] == gpus
     assert [printed(v["tpot_worst_ms"], x) for x in (worst, seed_worst)] == [worst, seed_worst]
@@ -186,14 +192,14 @@ def test_two_requests() -> None:
 def test_half_of_the_prompt_cached() -> None:
     """A 50% prefix hit halves the first term: 36 GPUs."""
     v = values(cache_hit=0.5)
-    assert_exact(v, exact(hit=F(1, 2)))
+    assert_exact(v, exact(hit=Fraction(1, 2)))
     assert (f"{v['prefill_load']:.3f}", v["gpus"]) == ("5.348", 36)
 
 
 def test_rounded_parameters() -> None:
     """70.55 billion instead of all digits shows in the third decimal."""
     assert f"{capacity.prefill_us(70.55, 2, 1979):.3f}" == "71.299"
-    assert_exact(values(params_b=70.55), exact(params=F(70_550_000_000)))
+    assert_exact(values(params_b=70.55), exact(params=Fraction(70_550_000_000)))
 
 
 def test_functions_without_arguments() -> None:
