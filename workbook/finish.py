@@ -1,7 +1,8 @@
 """The last step of every build: put the calculated results into the file, so that every reader shows numbers.
 
 openpyxl writes formulas without results; previews, Protected View, pandas and machines without the add-in would show
-blanks. Saving the file with openpyxl again drops all of this.
+blanks. It also writes texts inline and the children of a font in another order than the schema has them, which Excel
+rewrites on the first save. Saving the file with openpyxl again undoes all of this.
 """
 
 import zipfile
@@ -17,6 +18,10 @@ from .recalculate import Cell
 
 _MAIN: Final = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _REL: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_FONT_ORDER: Final = (
+    *("b", "i", "strike", "condense", "extend", "outline", "shadow", "u", "vertAlign"),
+    *("sz", "color", "name", "family", "charset", "scheme"),
+)
 _CALC_ENGINE: Final = "191029"  # Excel's calculation engine since 2019: an older number makes it recalculate on opening
 
 
@@ -24,16 +29,25 @@ def finish(source: Path, target: Path, values: Mapping[Cell, Any]) -> None:
     """Copy a workbook, filling each formula cell's cached value."""
     with zipfile.ZipFile(source) as zipped:
         parts = {info.filename: zipped.read(info) for info in zipped.infolist()}
+    texts: dict[str, int] = {}
     for sheet, part in _sheet_parts(parts).items():
         tree = etree.fromstring(parts[part])
-        for cell in tree.iter(f"{{{_MAIN}}}c"):
-            if cell.find(f"{{{_MAIN}}}f") is not None:
+        for cell in tree.iter(_q("c")):
+            if cell.find(_q("f")) is not None:
                 _fill(cell, values[sheet, cell.get("r")])
+            elif cell.get("t") == "inlineStr":
+                _share(cell, texts)
         parts[part] = _serialize(tree)
+    _add_shared_strings(parts, texts)
+    parts["xl/styles.xml"] = _order_fonts(parts["xl/styles.xml"])
     parts["xl/workbook.xml"] = _trust_results(parts["xl/workbook.xml"])
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, data in parts.items():
             zipped.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+
+
+def _q(tag: str) -> str:
+    return f"{{{_MAIN}}}{tag}"
 
 
 def _sheet_parts(parts: Mapping[str, bytes]) -> dict[str, str]:
@@ -41,18 +55,18 @@ def _sheet_parts(parts: Mapping[str, bytes]) -> dict[str, str]:
     book = etree.fromstring(parts["xl/workbook.xml"])
     relations = etree.fromstring(parts["xl/_rels/workbook.xml.rels"])
     target = {r.get("Id"): r.get("Target").removeprefix("/xl/") for r in relations}
-    return {s.get("name"): f"xl/{target[s.get(f'{{{_REL}}}id')]}" for s in book.iter(f"{{{_MAIN}}}sheet")}
+    return {s.get("name"): f"xl/{target[s.get(f'{{{_REL}}}id')]}" for s in book.iter(_q("sheet"))}
 
 
 def _fill(cell: Any, value: Any) -> None:
-    for old in cell.findall(f"{{{_MAIN}}}v"):
+    for old in cell.findall(_q("v")):
         cell.remove(old)
     kind, text = _encode(value)
     if kind:
         cell.set("t", kind)
     else:
         cell.attrib.pop("t", None)
-    etree.SubElement(cell, f"{{{_MAIN}}}v").text = text
+    etree.SubElement(cell, _q("v")).text = text
 
 
 def _encode(value: Any) -> tuple[str, str]:
@@ -68,10 +82,55 @@ def _encode(value: Any) -> tuple[str, str]:
     raise TypeError(f"a formula gave {value!r}, which no cell can hold")
 
 
+def _share(cell: Any, texts: dict[str, int]) -> None:
+    """Move an inline text into the table of shared strings."""
+    inline = cell.find(_q("is"))
+    text = "".join(inline.itertext())
+    cell.remove(inline)
+    cell.set("t", "s")
+    etree.SubElement(cell, _q("v")).text = str(texts.setdefault(text, len(texts)))
+
+
+def _add_shared_strings(parts: dict[str, bytes], texts: Mapping[str, int]) -> None:
+    """Add the table of shared strings to the package: the part, its content type and its relation."""
+    root = etree.Element(_q("sst"), nsmap={None: _MAIN}, uniqueCount=str(len(texts)))
+    for text in texts:
+        t = etree.SubElement(etree.SubElement(root, _q("si")), _q("t"))
+        t.text = text
+        if text != text.strip():
+            t.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
+    parts["xl/sharedStrings.xml"] = _serialize(root)
+    types = etree.fromstring(parts["[Content_Types].xml"])
+    etree.SubElement(
+        types,
+        f"{{{types.nsmap[None]}}}Override",
+        PartName="/xl/sharedStrings.xml",
+        ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml",
+    )
+    parts["[Content_Types].xml"] = _serialize(types)
+    relations = etree.fromstring(parts["xl/_rels/workbook.xml.rels"])
+    etree.SubElement(
+        relations,
+        f"{{{relations.nsmap[None]}}}Relationship",
+        Id="rIdSharedStrings",
+        Type=f"{_REL}/sharedStrings",
+        Target="sharedStrings.xml",
+    )
+    parts["xl/_rels/workbook.xml.rels"] = _serialize(relations)
+
+
+def _order_fonts(styles_xml: bytes) -> bytes:
+    """Children of every font in the order of the schema."""
+    tree = etree.fromstring(styles_xml)
+    for font in tree.iter(_q("font")):
+        font[:] = sorted(font, key=lambda child: _FONT_ORDER.index(etree.QName(child).localname))
+    return _serialize(tree)
+
+
 def _trust_results(workbook_xml: bytes) -> bytes:
     """The results are in the file: Excel need not calculate it on opening."""
     tree = etree.fromstring(workbook_xml)
-    calc = tree.find(f"{{{_MAIN}}}calcPr")
+    calc = tree.find(_q("calcPr"))
     calc.attrib.clear()
     calc.set("calcId", _CALC_ENGINE)
     return _serialize(tree)

@@ -104,7 +104,7 @@ def _facts(ws: Worksheet, row: int, built: date) -> int:
     row += 1
     put_text(ws, (row, 2), "Build date", "Label", "left")
     put(ws, (row, 3), built, "Note", "date", "left")
-    put_text(ws, (row, 4), "", "Note")
+    put(ws, (row, 4), None, "Note")
     for label, text in FACTS:
         row += 1
         put_text(ws, (row, 2), label, "Label", "left")
