@@ -1,0 +1,95 @@
+"""Which package may import which, and what an import or a call may load."""
+
+import ast
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("addin", "capacity", "workbook")
+HEAVY = ("numpy", "pandas", "pydantic", "openpyxl", "formualizer", "lxml", "xlwings", "typer", "rich")
+MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Top-level packages that a module imports anywhere in it; its own package for relative imports."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield path.relative_to(ROOT).parts[0] if node.level else str(node.module).partition(".")[0]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_dependencies_point_one_way(path: Path) -> None:
+    """addin -> capacity <- workbook; only the command line, which puts them together, may import all three."""
+    package = path.relative_to(ROOT).parts[0]
+    allowed = {package, "capacity"}
+    if path == ROOT / "capacity" / "cli.py":
+        allowed = set(PACKAGES)
+    assert set(imported(path)) & set(PACKAGES) <= allowed
+
+
+def test_the_domain_needs_the_standard_library_only() -> None:
+    """Of the domain only the edges use other libraries; NumPy is imported inside functions, when an array comes."""
+    edges = {"cli.py": {"typer", "rich", "pydantic"}, "schema.py": {"pydantic", "pydantic_core"}, "tables.py": {"rich"}}
+    for path in sorted((ROOT / "capacity").glob("*.py")):
+        foreign = set(imported(path)) - sys.stdlib_module_names - set(PACKAGES) - {"numpy"}
+        assert foreign == edges.get(path.name, set()), path.name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_module_fits_on_a_few_screens(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= 300
+
+
+def run(code: str) -> str:
+    """The output of a fresh interpreter."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import capacity",
+        "import capacity; capacity.replicas(16.67, 0.65); capacity.replicas(16)",
+        "from capacity.call import call; call('REPLICAS', [16.67]); call('GPUS', [[[26.0], ['x']], 2.0])",
+        "import capacity; capacity.capacity_explain('REPLICAS', 16.67, 65)",
+        "from capacity.plan import plan; plan()",
+    ],
+)
+def test_what_a_scalar_call_loads(code: str) -> None:
+    """Neither importing the domain nor calling it for numbers loads a heavy library."""
+    assert run(f"{code}\nimport sys\nprint([m for m in {HEAVY} if m in sys.modules])") == "[]"
+
+
+def test_blocks_without_numpy() -> None:
+    """Where NumPy is missing, as in LibreOffice's own Python, a block is calculated element by element."""
+    assert (
+        run("""
+            import sys
+            sys.modules["numpy"] = None
+            from capacity.call import VECTOR_FROM, call
+            column = [[float(i)] for i in range(VECTOR_FROM + 44)]
+            print(call("GPUS", [column, 2.0]) == [[2.0 * i] for i in range(VECTOR_FROM + 44)])
+            """)
+        == "True"
+    )
+
+
+def test_help_is_quick_to_load() -> None:
+    """`capacity --help` loads none of the libraries that the commands behind it need."""
+    heavy = [name for name in HEAVY if name not in ("typer", "rich")]
+    code = f"""
+        import sys
+        from capacity.cli import main
+        main(["--help"])
+        print([m for m in {heavy} if m in sys.modules])
+        """
+    assert run(code).splitlines()[-1] == "[]"
