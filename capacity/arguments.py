@@ -55,6 +55,12 @@ class Number:
         return float(self._example()) if callable(self._example) else float(self._example)
 
     @property
+    def label(self) -> str:
+        """The meaning's first words, as a row is called: 'MFU', 'Mean prompt length'."""
+        short = self.meaning.partition(":")[0]
+        return short[:1].upper() + short[1:]
+
+    @property
     def low(self) -> str:
         """Lower bound as a criterion: '> 0', '>= 1', or '' without one."""
         return f"> {self.gt:g}" if self.gt is not None else f">= {self.ge:g}" if self.ge is not None else ""

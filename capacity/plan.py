@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from . import cost, decode, fleet, memory, prefill, tpot, traffic
-from .arguments import Argument
+from .arguments import Number
 from .errors import UnknownName
 from .registry import Function, literal, spec_of
 
@@ -134,12 +134,12 @@ INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def _inputs() -> dict[str, Argument]:
-    known = {n: a for step in STEPS for n, a in step.function.args.items()}
+def _inputs() -> dict[str, Number]:
+    known = {n: a for step in STEPS for n, a in step.function.args.items() if isinstance(a, Number)}
     return {name: known[name] for names in INPUT_GROUPS.values() for name in names}
 
 
-INPUTS: Final[dict[str, Argument]] = _inputs()
+INPUTS: Final[dict[str, Number]] = _inputs()
 
 
 def plan(inputs: Mapping[str, Any] | None = None) -> list[Result]:

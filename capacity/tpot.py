@@ -84,7 +84,7 @@ TpotBestMs = Annotated[float, Number("ms", "best-case TPOT", example=tpot_best_m
     native="CHOOSE(1+({tpot_worst_ms}>{target_ms})*(1+({tpot_best_ms}>{target_ms})),"
     '"safe at any overlap","needs a measurement","fails")',
     derivation="worst case {tpot_worst_ms} ms, best case {tpot_best_ms} ms, target {target_ms} ms: {result}",
-    source="Worked example: batch 32 is safe at any overlap, batch 64 needs a measurement, batch 128 fails outright",
+    source="Worked example at 50 ms: batch 32 safe at any overlap, 64 needs a measurement, 128 fails",
 )
 def tpot_verdict(target_ms: TargetMs, tpot_worst_ms: TpotWorstMs, tpot_best_ms: TpotBestMs) -> str:
     """Does the batch meet the TPOT target: always, only if enough prefill hides, or never?

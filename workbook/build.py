@@ -7,6 +7,7 @@ from pathlib import Path
 
 from openpyxl import Workbook
 
+from .charts import alt_text
 from .finish import finish
 from .recalculate import recalculate
 from .sheets import about, audit, batch, checks, functions, inputs, requests
@@ -21,9 +22,10 @@ def build(path: str | Path) -> Path:
     path = Path(path)
     with tempfile.TemporaryDirectory(prefix="llm-capacity-") as folder:
         plain = Path(folder) / "plain.xlsx"
-        compose(build_date()).save(plain)
+        book = compose(build_date())
+        book.save(plain)
         ready = Path(folder) / "ready.xlsx"
-        finish(plain, ready, recalculate(plain))
+        finish(plain, ready, recalculate(plain), [alt_text(chart) for ws in book for chart in ws._charts])
         path.write_bytes(ready.read_bytes())
     return path
 

@@ -6,7 +6,7 @@ rewrites on the first save. Saving the file with openpyxl again undoes all of th
 """
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,8 +25,8 @@ _FONT_ORDER: Final = (
 _CALC_ENGINE: Final = "191029"  # Excel's calculation engine since 2019: an older number makes it recalculate on opening
 
 
-def finish(source: Path, target: Path, values: Mapping[Cell, Any]) -> None:
-    """Copy a workbook, filling each formula cell's cached value."""
+def finish(source: Path, target: Path, values: Mapping[Cell, Any], alt_texts: Sequence[str] = ()) -> None:
+    """Copy a workbook, filling each formula cell's cached value; alt_texts are the charts' in order of sheets."""
     with zipfile.ZipFile(source) as zipped:
         parts = {info.filename: zipped.read(info) for info in zipped.infolist()}
     texts: dict[str, int] = {}
@@ -39,6 +39,7 @@ def finish(source: Path, target: Path, values: Mapping[Cell, Any]) -> None:
                 _share(cell, texts)
         parts[part] = _serialize(tree)
     _add_shared_strings(parts, texts)
+    _describe_charts(parts, alt_texts)
     parts["xl/styles.xml"] = _order_fonts(parts["xl/styles.xml"])
     parts["xl/workbook.xml"] = _trust_results(parts["xl/workbook.xml"])
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
@@ -117,6 +118,16 @@ def _add_shared_strings(parts: dict[str, bytes], texts: Mapping[str, int]) -> No
         Target="sharedStrings.xml",
     )
     parts["xl/_rels/workbook.xml.rels"] = _serialize(relations)
+
+
+def _describe_charts(parts: dict[str, bytes], alt_texts: Sequence[str]) -> None:
+    """Give each chart its alternative text; openpyxl has no way to set it."""
+    remaining = list(alt_texts)
+    for part in sorted(p for p in parts if p.startswith("xl/drawings/drawing")):
+        tree = etree.fromstring(parts[part])
+        for frame in tree.iter("{*}graphicFrame"):
+            frame.find(".//{*}cNvPr").set("descr", remaining.pop(0))
+        parts[part] = _serialize(tree)
 
 
 def _order_fonts(styles_xml: bytes) -> bytes:

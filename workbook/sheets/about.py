@@ -15,7 +15,7 @@ from ..style import BAD, CAUTION, GOOD, STYLES, color_words
 from . import audit
 
 TITLE: Final = "About"
-COLUMNS: Final = (Column("#", 4, "right"), Column("Topic", 34), Column("Content", 26), Column("Notes", 84))
+COLUMNS: Final = (Column("#", 4, "right"), Column("Topic", 42), Column("Content", 24), Column("Notes", 84))
 
 # Sheet -> (class, what it is for); the classes are control, input, working and output.
 SHEETS: Final[dict[str, tuple[str, str]]] = {
@@ -108,10 +108,15 @@ def _facts(ws: Worksheet, row: int, built: date) -> int:
     for label, text in FACTS:
         row += 1
         put_text(ws, (row, 2), label, "Label", "left")
-        put_text(ws, (row, 3), text, "Note", "left")
-        put(ws, (row, 4), None, "Note")
-        ws.cell(row, 3).alignment = Alignment(horizontal="left", vertical="center", indent=1)  # runs into the notes
+        _long(ws, row, text)
     return row + 1
+
+
+def _long(ws: Worksheet, row: int, text: str) -> None:
+    """A text that runs from Content into Notes."""
+    put_text(ws, (row, 3), text, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)
+    put(ws, (row, 4), None, "Note")
+    ws.row_dimensions[row].height = 16
 
 
 def _contents(ws: Worksheet, row: int) -> int:
@@ -130,8 +135,7 @@ def _legend(ws: Worksheet, row: int) -> int:
     for style, meaning in STYLES.items():
         row += 1
         put_text(ws, (row, 2), style, style).protection = Protection(locked=True)
-        put_text(ws, (row, 3), meaning, "Note", "left")
-        put(ws, (row, 4), None, "Note")
+        _long(ws, row, meaning)
     return row + 1
 
 

@@ -18,17 +18,17 @@ from . import inputs
 TITLE: Final = "Audit"
 COLUMNS: Final = (
     Column("#", 4, "right"),
-    Column("Quantity", 30),
-    Column("Formula in words", 38),
+    Column("Quantity", 34),
+    Column("Formula in words", 44),
     Column("Add-in", 19, "right"),
     Column("Native", 19, "right"),
     Column("Value", 19, "right"),
     Column("Unit", 13),
-    Column("Formula to paste", 46),
+    Column("Formula to paste", 50),
     Column("Seed prints", 19, "right"),
     Column("Difference", 11, "right"),
     Column("Check", 14, "center"),
-    Column("Source", 44),
+    Column("Source", 50),
 )
 WORKING: Final = (  # beside the printed area: what Seed prints and Check are made of
     Column("Printed figure", 19, "right"),
@@ -85,13 +85,13 @@ def write(ws: Worksheet) -> None:
 def _input_row(ws: Worksheet, number: int, name: str) -> None:
     row, argument = ROWS[name], INPUTS[name]
     put(ws, (row, 1), f"i{number}", "Note", align="right")
-    put_text(ws, (row, 2), argument.meaning[:1].upper() + argument.meaning[1:], "Label", "left")
+    put_text(ws, (row, 2), argument.label, "Label", "left")
     put_text(ws, (row, 3), f"{name}, from {inputs.TITLE} row {inputs.ROWS[name]}", "Note", "left")
     put(ws, f"{VALUE}{row}", f"={inputs.cell(name)}", "Result", argument.unit, "right")
     put_text(ws, (row, 7), argument.unit, "Note", "left")
     for column in (ADDIN, NATIVE, "H", SEED, DIFF, CHECK, "L"):
         put(ws, f"{column}{row}", None, "Note")
-    ws.row_dimensions[row].height = 27 if len(argument.meaning) > 32 else None
+    ws.row_dimensions[row].height = 16
 
 
 def refs(step: Step, column: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from capacity.plan import INPUTS, STEPS, Step
 from capacity.registry import atom, literal
 from capacity.tpot import FAILS, MEASURE, SAFE
 
+from ..charts import CHART_ROWS, bar_chart, line_chart
 from ..frame import FIRST_ROW, Column, frame, put
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words, gray_when
 from . import audit
@@ -21,19 +22,20 @@ from .blocks import BATCH_LAST, BATCHES
 TITLE: Final = "Batch"
 CALLED_UP: Final = ("output_tps", "prefill_load")  # taken from Audit once a row, so that the formulas stay short
 SHORT: Final = {
-    "step_gb": "Bytes per step",
-    "decode_step_ms": "Step floor",
-    "replica_tps": "Output rate",
-    "decode_load": "Decode load",
-    "busy_replicas": "Busy replicas",
-    "cost_per_hour": "Cost",
-    "usd_per_m_tokens": "Per M output tokens",
-    "usd_per_m_tokens_all": "Per M tokens, prompt included",
-    "tpot_worst_ms": "Worst-case TPOT",
-    "tpot_best_ms": "Best-case TPOT",
+    "step_gb": "Bytes per step [GB/GPU]",
+    "decode_step_ms": "Step floor [ms]",
+    "replica_tps": "Output rate [tok/s]",
+    "decode_load": "Decode load [replica-s/s]",
+    "busy_replicas": "Busy replicas [replica-s/s]",
+    "cost_per_hour": "Cost [USD/h]",
+    "usd_per_m_tokens": "USD per M output tokens",
+    "usd_per_m_tokens_all": "USD per M tokens, prompt included",
+    "tpot_worst_ms": "Worst-case TPOT [ms]",
+    "tpot_best_ms": "Best-case TPOT [ms]",
+    "overlap_needed": "Overlap needed [fraction]",
     "tpot_verdict": "Verdict at target",
-    "output_tps": "Output tokens",
-    "prefill_load": "Prefill load",
+    "output_tps": "Output tokens [tok/s]",
+    "prefill_load": "Prefill load [replica-s/s]",
 }
 
 
@@ -71,15 +73,12 @@ PRINTED: Final = _columns(
 
 def _headers() -> tuple[Column, ...]:
     results = tuple(
-        Column(f"{SHORT.get(s.name, s.quantity)} [{s.function.unit}]", 19 if s.function.returns_text else 11, "right")
-        for s in CHAIN
+        Column(SHORT.get(s.name, s.quantity), 20 if s.function.returns_text else 11.5, "right") for s in CHAIN
     )
-    working = tuple(Column(f"{SHORT.get(n, n)}", 11, "right") for n in CALLED_UP) + tuple(
-        c._replace(header=c.header.partition(" [")[0]) for c in results
-    )
+    working = (*(Column(SHORT[n], 11.5, "right") for n in CALLED_UP), *results)
     return (
         Column("#", 4, "right"),
-        Column("Decode batch [sequences]", 24, "right"),
+        Column("Decode batch [sequences]", 22, "right"),
         Column("TPOT target [ms]", 10, "right"),
         *results,
         Column("KV cache", 11, "center"),
@@ -124,7 +123,24 @@ def write(ws: Worksheet) -> None:
     color_checks(ws, _rows(CHECK))
     gray_when(ws, f"{ADDIN[CALLED_UP[0]]}{FIRST_ROW}:{ADDIN[_NAMES[-1]]}{BATCH_LAST}", 'engine_active="Native"')
     gray_when(ws, f"{NATIVE[CALLED_UP[0]]}{FIRST_ROW}:{NATIVE[_NAMES[-1]]}{BATCH_LAST}", 'engine_active<>"Native"')
-    ws.print_area = f"A1:{CHECK}{BATCH_LAST}"
+    add_charts(ws)
+    ws.print_area = f"A1:{CHECK}{BATCH_LAST + CHART_ROWS}"
+
+
+def add_charts(ws: Worksheet) -> None:
+    """TPOT against its target, and the price, by batch."""
+    sizes = f"B{FIRST_ROW}:B{BATCH_LAST}"
+    below = BATCH_LAST + 2
+    lines = {
+        "Worst-case TPOT": RESULT["tpot_worst_ms"],
+        "Best-case TPOT": RESULT["tpot_best_ms"],
+        "TPOT target": "C",
+    }
+    axes = ("Decode batch [sequences]", "TPOT [ms]")
+    line_chart(ws, f"B{below}", "TPOT by decode batch", axes, sizes, {n: _rows(c) for n, c in lines.items()})
+    axes = ("Decode batch [sequences]", "USD per M output tokens")
+    price = {"USD per M output tokens": _rows(RESULT["usd_per_m_tokens"])}
+    bar_chart(ws, f"J{below}", "Cost by decode batch", axes, sizes, price)
 
 
 def _rows(column: str) -> str:

@@ -9,7 +9,7 @@ from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
-from capacity.arguments import Argument, Number
+from capacity.arguments import Number
 from capacity.plan import INPUT_GROUPS, INPUTS
 from capacity.registry import literal
 
@@ -20,7 +20,7 @@ from .blocks import BATCH_CELLS, REQUEST_CELLS
 TITLE: Final = "Inputs"
 COLUMNS: Final = (
     Column("#", 4, "right"),
-    Column("Quantity", 45),
+    Column("Quantity", 42),
     Column("Argument", 18),
     Column("At least", 8, "center"),
     Column("At most", 8, "center"),
@@ -31,9 +31,10 @@ COLUMNS: Final = (
     Column("As of", 11, "center"),
     Column("Check", 9, "center"),
     Column("Source", 42),
-    Column("Note", 44),
+    Column("Note", 46),
 )
 ENGINES: Final = ("Auto", "Add-in", "Native")
+ROW_HEIGHT: Final = 26  # two lines of text
 NO_LIMIT: Final = "-"
 NOT_INSTALLED: Final = "not installed"
 
@@ -84,11 +85,10 @@ def criterion(bound: str) -> str:
     return bound.replace(" ", "") or NO_LIMIT
 
 
-def _input_row(ws: Worksheet, name: str, argument: Argument, note: dict[str, str]) -> None:
-    assert isinstance(argument, Number)
+def _input_row(ws: Worksheet, name: str, argument: Number, note: dict[str, str]) -> None:
     row = ROWS[name]
     put(ws, (row, 1), list(ROWS).index(name) + 1, "Note", align="right")
-    put_text(ws, (row, 2), argument.meaning[:1].upper() + argument.meaning[1:], "Label", "left")
+    put_text(ws, (row, 2), f"{argument.label}{argument.meaning[len(argument.label) :]}", "Label", "left")
     put_text(ws, (row, 3), name, "Code", "left")
     put_text(ws, (row, 4), criterion(argument.low), "Note", "center")
     put_text(ws, (row, 5), criterion(argument.high), "Note", "center")
@@ -103,8 +103,7 @@ def _input_row(ws: Worksheet, name: str, argument: Argument, note: dict[str, str
     validation = _validation(name, argument, value.coordinate)
     ws.add_data_validation(validation)
     validation.add(value)
-    if len(note["source"]) > 44 or len(_with_confidence(note)) > 46:
-        ws.row_dimensions[row].height = 27
+    ws.row_dimensions[row].height = ROW_HEIGHT
 
 
 def _with_confidence(note: dict[str, str]) -> str:
@@ -200,6 +199,7 @@ def _engine_rows(ws: Worksheet) -> None:
             put_text(ws, (row, column), text, style, align)
         put(ws, f"{SEED}{row}", ws[f"{VALUE}{row}"].value, "Reference figure", align="right")
         put(ws, (row, 10), date(2026, 11, 29), "Note", "date", "center")
+        ws.row_dimensions[row].height = ROW_HEIGHT
     ws[f"{SEED}{TOLERANCE_ROW}"].number_format = "0E+00"
     in_list = f"SUMPRODUCT(--({choices}={engine.coordinate}))=1"
     put(ws, f"{CHECK}{ENGINE_ROW}", f'=IF({in_list},"PASS","FAIL")', "Check")
@@ -246,7 +246,7 @@ def _state_rows(ws: Worksheet) -> None:
         put(ws, f"{VALUE}{row}", formula, "Calculation", align="right")
         put_text(ws, (row, 13), note, "Note", "left")
         _name(ws, name, row)
-        ws.row_dimensions[row].height = 27 if len(note) > 46 else None
+        ws.row_dimensions[row].height = ROW_HEIGHT
     section(ws, CHOICES_ROW - 1, "Choices of the engine", len(COLUMNS))
     for row, engine in enumerate(ENGINES, CHOICES_ROW):
         put_text(ws, f"{VALUE}{row}", engine, "Calculation", "right")

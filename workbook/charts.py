@@ -1,0 +1,62 @@
+"""Charts: title, axis titles with units, and a text for those who cannot see them."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from openpyxl.chart import BarChart, LineChart, Reference, Series
+from openpyxl.worksheet.worksheet import Worksheet
+
+from .style import NAVY
+
+CHART_ROWS: Final = 19  # rows that a chart covers
+COLORS: Final = ("9C0006", "2E75B6", "595959")  # told apart by dash as well
+
+
+def line_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str, lines: Mapping[str, str]) -> None:
+    """Lines over the same categories; `lines` maps a name to its cells."""
+    chart = LineChart()
+    for (name, cells), color, dash in zip(lines.items(), COLORS, ("solid", "solid", "dash"), strict=False):
+        series = _series(ws, name, cells)
+        series.graphicalProperties.line.solidFill = color
+        series.graphicalProperties.line.dashStyle = dash
+        series.graphicalProperties.line.width = 28_000  # EMU, 2.2 pt
+        series.smooth = False
+        chart.append(series)
+    chart.legend.position = "b"
+    _place(ws, chart, at, title, axes, x)
+
+
+def bar_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str, bars: Mapping[str, str]) -> None:
+    """Columns over categories."""
+    chart = BarChart()
+    for name, cells in bars.items():
+        series = _series(ws, name, cells)
+        series.graphicalProperties.solidFill = NAVY
+        chart.append(series)
+    chart.gapWidth = 80
+    chart.legend = None
+    _place(ws, chart, at, title, axes, x)
+
+
+def alt_text(chart: Any) -> str:
+    """What a chart shows, in words: made of its title, axes and series."""
+    names = ", ".join(s.tx.v for s in chart.series)
+    return f"{_text(chart.title)}: {names}; {_text(chart.y_axis.title)} over {_text(chart.x_axis.title)}"
+
+
+def _series(ws: Worksheet, name: str, cells: str) -> Series:
+    return Series(Reference(ws, range_string=f"{ws.title}!{cells}"), title=name)
+
+
+def _place(ws: Worksheet, chart: Any, at: str, title: str, axes: tuple[str, str], x: str) -> None:
+    chart.title = title
+    chart.x_axis.title, chart.y_axis.title = axes
+    chart.x_axis.delete = chart.y_axis.delete = False  # openpyxl hides axes by default in Excel
+    chart.y_axis.scaling.min = 0
+    chart.set_categories(Reference(ws, range_string=f"{ws.title}!{x}"))
+    chart.width, chart.height = 20, 9
+    ws.add_chart(chart, at)
+
+
+def _text(title: Any) -> str:
+    return "".join(run.t for paragraph in title.tx.rich.p for run in paragraph.r or ())
