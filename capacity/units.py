@@ -26,6 +26,7 @@ UNITS: dict[str, str] = {
     "USD/GPU-h": "US dollars per GPU-hour",
     "USD/h": "US dollars per hour",
     "USD/M tokens": "US dollars per million tokens",
+    "count": "a number of rows or cells",
     "text": "text of a closed list",
     "any": "anything; the value is not used",
 }

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from openpyxl.chart import BarChart, LineChart, Reference, Series
+from openpyxl.chart.shapes import GraphicalProperties
+from openpyxl.drawing.line import LineProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from .style import NAVY
@@ -53,6 +55,8 @@ def _place(ws: Worksheet, chart: Any, at: str, title: str, axes: tuple[str, str]
     chart.x_axis.title, chart.y_axis.title = axes
     chart.x_axis.delete = chart.y_axis.delete = False  # openpyxl hides axes by default in Excel
     chart.y_axis.scaling.min = 0
+    chart.y_axis.number_format = '"$"0.00' if "USD" in axes[1] else "0"
+    chart.y_axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(solidFill="D9D9D9"))
     chart.set_categories(Reference(ws, range_string=f"{ws.title}!{x}"))
     chart.width, chart.height = 20, 9
     ws.add_chart(chart, at)

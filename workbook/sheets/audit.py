@@ -6,6 +6,7 @@ Value takes one of them. The first row that differs is the fault.
 
 from typing import Final
 
+from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.plan import INPUTS, SECTIONS, STEPS, Step
@@ -20,12 +21,12 @@ COLUMNS: Final = (
     Column("#", 4, "right"),
     Column("Quantity", 34),
     Column("Formula in words", 44),
-    Column("Add-in", 19, "right"),
-    Column("Native", 19, "right"),
-    Column("Value", 19, "right"),
+    Column("Add-in", 21, "right"),
+    Column("Native", 21, "right"),
+    Column("Value", 21, "right"),
     Column("Unit", 13),
     Column("Formula to paste", 50),
-    Column("Seed prints", 19, "right"),
+    Column("Seed prints", 21, "right"),
     Column("Difference", 11, "right"),
     Column("Check", 14, "center"),
     Column("Source", 50),
@@ -79,6 +80,7 @@ def write(ws: Worksheet) -> None:
     color_checks(ws, f"{CHECK}{FIRST_STEP}:{CHECK}{LAST}")
     gray_when(ws, f"{ADDIN}{FIRST_STEP}:{ADDIN}{LAST}", 'engine_active="Native"')
     gray_when(ws, f"{NATIVE}{FIRST_STEP}:{NATIVE}{LAST}", 'engine_active<>"Native"')
+    ws.row_breaks.append(Break(id=FIRST_STEP - 2))  # inputs on a page of their own, then all steps on one
     ws.print_area = f"A1:{letter(COLUMNS, 'Source')}{LAST}"
 
 

@@ -41,10 +41,10 @@ NOT_INSTALLED: Final = "not installed"
 
 ROWS: Final = grouped_rows(INPUT_GROUPS.values())
 LAST: Final = max(ROWS.values())
-ENGINE_ROW: Final = LAST + 2
-TOLERANCE_ROW: Final = LAST + 3
+CHOICES_ROW: Final = LAST + 2
+ENGINE_ROW: Final = CHOICES_ROW + len(ENGINES) + 1
+TOLERANCE_ROW: Final = ENGINE_ROW + 1
 STATE_ROW: Final = TOLERANCE_ROW + 2  # first of the computed rows
-CHOICES_ROW: Final = STATE_ROW + 5
 VALUE, SEED, CHECK = (letter(COLUMNS, h) for h in ("Value", "Worked example", "Check"))
 
 
@@ -67,11 +67,12 @@ def write(ws: Worksheet) -> None:
         section(ws, ROWS[names[0]] - 1, group, len(COLUMNS))
         for name in names:
             _input_row(ws, name, INPUTS[name], notes[name])
+    _choices(ws)
     _engine_rows(ws)
     _state_rows(ws)
     color_checks(ws, f"{CHECK}{FIRST_ROW}:{CHECK}{TOLERANCE_ROW}")
     color_words(ws, f"{VALUE}{STATE_ROW}:{VALUE}{STATE_ROW + 3}", {NOT_INSTALLED: CAUTION})
-    ws.print_area = f"A1:{letter(COLUMNS, 'Note')}{CHOICES_ROW + len(ENGINES)}"
+    ws.print_area = f"A1:{letter(COLUMNS, 'Note')}{STATE_ROW + 3}"
 
 
 def read_notes() -> dict[str, dict[str, str]]:
@@ -107,7 +108,8 @@ def _input_row(ws: Worksheet, name: str, argument: Number, note: dict[str, str])
 
 
 def _with_confidence(note: dict[str, str]) -> str:
-    return f"{note['confidence'].capitalize()}: {note['note']}" if note["note"] else note["confidence"].capitalize()
+    confidence = {"high": "High confidence"}.get(note["confidence"], note["confidence"].capitalize())
+    return f"{confidence}: {note['note']}" if note["note"] else confidence
 
 
 def _number(x: float) -> float | int:
@@ -138,6 +140,18 @@ def _validation(name: str, argument: Number, at: str) -> DataValidation:
     operator = "greaterThan" if argument.gt is not None else "greaterThanOrEqual"
     limit = argument.gt if argument.gt is not None else argument.ge
     return DataValidation(type=kind, operator=operator, formula1=literal(limit), **common)
+
+
+def _choices(ws: Worksheet) -> None:
+    section(ws, CHOICES_ROW - 1, "Choices of the engine", len(COLUMNS))
+    notes = (
+        "the add-in where it is installed, else cell arithmetic",
+        "the add-in's functions",
+        "cell arithmetic alone",
+    )
+    for row, (engine, note) in enumerate(zip(ENGINES, notes, strict=True), CHOICES_ROW):
+        put_text(ws, (row, 2), f"{engine}: {note}", "Label", "left")
+        put_text(ws, f"{VALUE}{row}", engine, "Calculation", "right")
 
 
 def _engine_rows(ws: Worksheet) -> None:
@@ -247,9 +261,6 @@ def _state_rows(ws: Worksheet) -> None:
         put_text(ws, (row, 13), note, "Note", "left")
         _name(ws, name, row)
         ws.row_dimensions[row].height = ROW_HEIGHT
-    section(ws, CHOICES_ROW - 1, "Choices of the engine", len(COLUMNS))
-    for row, engine in enumerate(ENGINES, CHOICES_ROW):
-        put_text(ws, f"{VALUE}{row}", engine, "Calculation", "right")
     _name(ws, "engine", ENGINE_ROW)
     _name(ws, "tolerance", TOLERANCE_ROW)
 
