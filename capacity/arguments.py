@@ -98,9 +98,10 @@ class Number:
         if type(x) is float:
             if not self.fits(x):
                 raise InputError(name, x, self.rule if math.isfinite(x) else "must be a finite number", self._hint(x))
-        elif not (ok := self.holds(x)).all():
+            return x or 0.0  # never -0
+        if not (ok := self.holds(x)).all():
             self._blame(name, x, ok)
-        return x
+        return x + 0.0
 
     def _to_float(self, name: str, x: Any) -> Any:
         if is_array(x):

@@ -171,7 +171,7 @@ def _floats(np: Any, x: Sequence[Sequence[Any]]) -> Any:
     """A range as an array of floats: blank as 0, anything that is no number as NaN, which no bound admits."""
     if not set(map(type, chain.from_iterable(x))) <= {float}:
         x = [[c if type(c) is float else _float(c) for c in row] for row in x]
-    return np.array(x, dtype=float)
+    return np.array(x, dtype=float) + 0.0  # never -0
 
 
 def _float(cell: Any) -> float:
