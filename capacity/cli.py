@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Typer exports only this leaf of its usage errors, from its own copy of Click or from Click itself, as versions differ.
 _UsageError: Final[Any] = typer.BadParameter.__base__
 
-_WIDE: Final = 240  # columns of output that is no terminal: nothing is wrapped or cut
+_WIDE: Final = 1000  # columns of output that is no terminal: nothing is wrapped or cut
 
 app = typer.Typer(
     name="capacity",
@@ -177,8 +177,8 @@ def _console() -> "Console":
     """Where tables go: the terminal as it is; a file or pipe plain and wide."""
     from rich.console import Console
 
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_WIDE)
+    terminal = Console(highlight=False, markup=False)  # brackets are optional arguments, not markup
+    return terminal if terminal.is_terminal else Console(highlight=False, markup=False, width=_WIDE)
 
 
 def _print_plan(results: Sequence["Result"], inputs: dict[str, float]) -> None:
@@ -190,10 +190,10 @@ def _print_plan(results: Sequence["Result"], inputs: dict[str, float]) -> None:
 
 
 def _print_reference() -> None:
-    from .tables import argument_table, function_table
+    from .tables import argument_table, function_list
 
     console = _console()
-    console.print(function_table())
+    console.print(function_list())
     console.print(argument_table())
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -46,15 +48,15 @@ def headline(results: Sequence[Result], inputs: Mapping[str, float]) -> Text:
     return text.append(_tpot(value, inputs["target_ms"]))
 
 
-def function_table() -> Table:
-    """All functions by topic."""
-    table = _table("Function", "Answers", "Unit", "Worked example")
+def function_list() -> Group:
+    """All functions by topic, signature above description, which any width of terminal can show."""
+    lines: list[RenderableType] = []
     for title, specs in reference.topics().items():
-        table.add_section()
-        table.add_row(Text(title, "bold"))
+        lines.append(Text(f"\n{title}", "bold"))
         for spec in specs:
-            table.add_row(spec.signature, spec.doc.removesuffix("."), spec.unit, reference.example(spec))
-    return table
+            lines.append(Text("  ").append(spec.signature, "cyan").append(f"  {spec.unit}"))
+            lines.append(Padding(Text(f"{spec.doc} Worked example: {reference.example(spec)}"), (0, 0, 0, 6)))
+    return Group(*lines)
 
 
 def argument_table() -> Table:

@@ -1,0 +1,56 @@
+"""The reference says about each function and argument what the registry says, and the README carries it."""
+
+from pathlib import Path
+
+import pytest
+
+from capacity import reference
+from capacity.arguments import REQUIRED
+from capacity.registry import FUNCTIONS, Function, literal
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_readme_carries_the_reference() -> None:
+    """The block between the markers is the generated one; `capacity functions --markdown` writes it anew."""
+    text = README.read_text("utf-8")
+    assert text.count(reference.BEGIN) == text.count(reference.END) == 1
+    assert text == reference.in_document(text), "put the output of `capacity functions --markdown` between the markers"
+
+
+def test_every_function_has_a_topic() -> None:
+    shown = [spec.name for specs in reference.topics().values() for spec in specs]
+    assert sorted(shown) == sorted(FUNCTIONS)
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in FUNCTIONS.items()])
+def test_everything_about_a_function(spec: Function) -> None:
+    """Signature, one line, unit, the worked figure; formula in words, cell arithmetic and source."""
+    text = reference.markdown()
+    row = next(line for line in text.splitlines() if line.startswith(f"| `{spec.signature}`"))
+    assert row.split(" | ")[1:] == [spec.doc.removesuffix("."), spec.unit, f"{reference.example(spec)} |"]
+    if spec.native:
+        assert f"- `{spec.name}` = {spec.words}  \n" in text
+        assert f"`={spec.native_formula({n: n for n in spec.args})}`  \n  {spec.source}\n" in text
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in FUNCTIONS.items()])
+def test_every_argument(spec: Function) -> None:
+    """Unit, bounds, default and example of each argument, with the bounds of this function among those named."""
+    rows = {row.name: row for row in reference.arguments()}
+    for name, argument in spec.args.items():
+        row = rows[name]
+        assert (row.meaning, row.unit) == (argument.meaning, argument.unit)
+        assert row.default == ("" if argument.default is REQUIRED else literal(argument.default))
+        stricter = [part for part in row.bounds.split("; ") if part.startswith("in ") and spec.name in part]
+        shown = stricter[0].rpartition(spec.name)[2] if stricter else row.bounds.split("; ")[0]
+        assert shown.endswith(argument.bounds.removeprefix("a number "))
+
+
+def test_tables_are_well_formed() -> None:
+    """Each row of a table has as many cells as its head."""
+    width = 0
+    for line in reference.markdown().splitlines():
+        cells = line.count("|") - line.count("\\|") - 1 if line.startswith("|") else 0
+        assert cells in (0, width) or width == 0, line
+        width = cells
