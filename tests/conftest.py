@@ -3,9 +3,12 @@
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from office import Office, soffice, uno_python
+
+from workbook.build import build
 
 
 def need(program: str) -> str:
@@ -37,3 +40,9 @@ def office_with_addin() -> Iterator[Office]:
 def office_without_addin() -> Iterator[Office]:
     """LibreOffice as it comes."""
     yield from _office(addin=False)
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template workbook, built once; tests must not change it."""
+    return build(tmp_path_factory.mktemp("template") / "capacity.xlsx")

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from openpyxl.cell import Cell
 from openpyxl.styles import Alignment
 from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.hyperlink import Hyperlink
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import __version__
@@ -100,6 +101,11 @@ def put(ws: Worksheet, at: str | tuple[int, int], value: Any, style: str, unit: 
             indent=1 if align == "left" else 0,
         )
     return cell
+
+
+def link(cell: Cell, sheet: str) -> None:
+    """Make a cell jump to a sheet of this workbook."""
+    cell.hyperlink = Hyperlink(ref=cell.coordinate, location=f"'{sheet}'!A1", display=sheet)
 
 
 def put_text(ws: Worksheet, at: str | tuple[int, int], text: str, style: str, align: str = "") -> Cell:

@@ -10,7 +10,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import __version__
 
-from ..frame import FIRST_ROW, Column, frame, put, put_text, section
+from ..frame import FIRST_ROW, Column, frame, link, put, put_text, section
 from ..style import BAD, CAUTION, GOOD, STYLES, color_words
 from . import audit
 
@@ -123,8 +123,7 @@ def _contents(ws: Worksheet, row: int) -> int:
     section(ws, row, "Contents", len(COLUMNS))
     for sheet, (kind, purpose) in SHEETS.items():
         row += 1
-        link = put_text(ws, (row, 2), sheet, "Label", "left")
-        link.hyperlink = f"#'{sheet}'!A1"
+        link(put_text(ws, (row, 2), sheet, "Label", "left"), sheet)
         put_text(ws, (row, 3), f"{kind} sheet", "Note", "left")
         put_text(ws, (row, 4), purpose, "Note", "left")
     return row + 1

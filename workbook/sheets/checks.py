@@ -9,7 +9,7 @@ from capacity import __version__
 from capacity.plan import NO_OUTPUT
 from capacity.tpot import MEASURE, SAFE
 
-from ..frame import FIRST_ROW, Column, frame, letter, put, put_text
+from ..frame import FIRST_ROW, Column, frame, letter, link, put, put_text
 from ..style import color_checks
 from . import audit, batch, inputs, requests
 from .blocks import BATCH_LAST, REQUEST_LAST
@@ -197,8 +197,7 @@ def write(ws: Worksheet) -> None:
         put(ws, (row, 6), f"={check.value}", "Result", check.unit, "right")
         put_text(ws, (row, 7), check.unit, "Note", "left")
         put_text(ws, (row, 8), check.remedy, "Note", "left")
-        where = put_text(ws, (row, 9), check.where, "Note", "left")
-        where.hyperlink = f"#'{check.where}'!A1"
+        link(put_text(ws, (row, 9), check.where, "Note", "left"), check.where)
         put(ws, (row, 10), f"={check.tolerance}", "Calculation", align="right").number_format = '0E+00;;"0"'
         v = f"{VALUE}{row}"
         limits = f'COUNTIF({v},">="&D{row}),OR(E{row}="no limit",COUNTIF({v},"<="&E{row}))'

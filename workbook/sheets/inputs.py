@@ -238,7 +238,7 @@ def _state_rows(ws: Worksheet) -> None:
         (
             "engine_active",
             "Engine in use",
-            f'=IF(engine="Auto",IF({version}="{NOT_INSTALLED}","Native","Add-in"),engine)',
+            f'=IF(engine="Auto",CHOOSE(1+({version}="{NOT_INSTALLED}"),"Add-in","Native"),engine)',
             "What the Value columns take",
         ),
         (

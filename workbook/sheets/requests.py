@@ -21,7 +21,7 @@ COLUMNS: Final = (
     Column("Input check", 9, "center"),
     Column("Work [replica-s]", 14, "right"),
     Column("Prefill share", 12, "right"),
-    Column("Times the cheapest", 12, "right"),
+    Column("Times the first", 12, "right"),
     Column("Cost of 1,000 requests [USD]", 16, "right"),
     Column("Check", 14, "center"),
 )
@@ -73,14 +73,14 @@ def _row(ws: Worksheet, row: int) -> None:
     cell = audit.cell
     prefill = f"{c}*(1-{cell('cache_hit')})*{cell('prefill_us')}/1E6"
     put(ws, f"G{row}", f"=IF(F{row}=0,0,{prefill}/F{row})", "Calculation", "fraction", "right")
-    cheapest = f"MIN(F${FIRST_ROW}:F${REQUEST_LAST})"
-    times = put(ws, f"H{row}", f'=IF({cheapest}=0,"free request",F{row}/{cheapest})', "Calculation", align="right")
+    first = f"F${FIRST_ROW}"
+    times = put(ws, f"H{row}", f'=IF({first}=0,"no work",F{row}/{first})', "Calculation", align="right")
     times.number_format = '0.0"x"'
     busy = cell("busy_replicas")
     share = f"F{row}/({busy}*3600)*{cell('cost_per_hour')}*1E3"
     usd = put(ws, f"I{row}", f'=IF({busy}=0,"no load",{share})', "Calculation", align="right")
     usd.number_format = '"$"#,##0.00'
-    lengths = f"$C${FIRST_ROW}:$D${REQUEST_LAST}<>$M${FIRST_ROW}:$N${REQUEST_LAST}"
+    lengths = f"$C${FIRST_ROW}:$D{row}<>$M${FIRST_ROW}:$N{row}"
     seed = f"AND(at_seed,SUMPRODUCT(--({lengths}))=0)"
     put(ws, f"{CHECK}{row}", f'=CHOOSE(1+R{row}*(1+{seed}*(2*Q{row}-1)),"FAIL","inputs changed","PASS")', "Check")
 

@@ -1,0 +1,88 @@
+"""Helpers that read a workbook's formulas: tokens, references, patterns, dependencies."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from openpyxl import Workbook
+from openpyxl.cell import Cell
+from openpyxl.formula import Tokenizer
+from openpyxl.formula.tokenizer import Token
+from openpyxl.formula.translate import Translator
+from openpyxl.utils import range_boundaries
+from openpyxl.worksheet.worksheet import Worksheet
+
+
+def formulas(book: Workbook, *sheets: str) -> Iterator[tuple[Worksheet, Cell]]:
+    """Every formula cell, of the named sheets or of all."""
+    for ws in book:
+        if not sheets or ws.title in sheets:
+            for row in ws.iter_rows():
+                yield from ((ws, cell) for cell in row if cell.data_type == "f")
+
+
+def tokens(cell: Cell) -> list[Token]:
+    return list(Tokenizer(cell.value).items)
+
+
+def functions(cell: Cell) -> list[str]:
+    """Names of the functions that a formula calls."""
+    return [t.value.rstrip("(").upper() for t in tokens(cell) if t.type == Token.FUNC and t.subtype == Token.OPEN]
+
+
+def numbers(cell: Cell) -> list[float]:
+    """Literal numbers of a formula."""
+    return [float(t.value) for t in tokens(cell) if t.type == Token.OPERAND and t.subtype == Token.NUMBER]
+
+
+def depth_of_ifs(cell: Cell) -> int:
+    """How many IFs stand inside each other at most."""
+    stack: list[str] = []
+    deepest = 0
+    for t in tokens(cell):
+        if t.type in (Token.FUNC, Token.PAREN) and t.subtype == Token.OPEN:
+            stack.append(t.value.upper())
+            deepest = max(deepest, stack.count("IF("))
+        elif t.type in (Token.FUNC, Token.PAREN) and t.subtype == Token.CLOSE:
+            stack.pop()
+    return deepest
+
+
+def references(book: Workbook, ws: Worksheet, cell: Cell) -> Iterator[tuple[str, int, int, int, int]]:
+    """Ranges that a formula reads, names resolved: (sheet, first column, first row, last column, last row)."""
+    for t in tokens(cell):
+        if t.type == Token.OPERAND and t.subtype == Token.RANGE:
+            text = book.defined_names[t.value].attr_text if t.value in book.defined_names else t.value
+            sheet, _, area = text.rpartition("!")
+            yield (sheet.strip("'") or ws.title, *range_boundaries(area.replace("$", "")))  # type: ignore[misc]
+
+
+def precedents(book: Workbook, ws: Worksheet, cell: Cell) -> set[tuple[str, str]]:
+    """Cells that a formula reads."""
+    return {
+        (sheet, book[sheet].cell(row, column).coordinate)
+        for sheet, c1, r1, c2, r2 in references(book, ws, cell)
+        for row in range(r1, r2 + 1)
+        for column in range(c1, c2 + 1)
+    }
+
+
+def pattern(cell: Cell) -> str:
+    """A formula as it would stand in row 1: equal for cells of one pattern down a column."""
+    return str(Translator(cell.value, origin=cell.coordinate).translate_formula(f"{cell.column_letter}500"))
+
+
+def headers(ws: Worksheet, row: int = 5) -> dict[str, str]:
+    """Header text -> column letter."""
+    return {c.value: c.column_letter for c in ws[row] if c.value is not None}
+
+
+def table(ws: Worksheet, key: str, row: int = 5) -> dict[Any, dict[str, Cell]]:
+    """Rows under the header by their cell in one column: {key: {header: cell}}."""
+    columns = headers(ws, row)
+    lines = ((ws[f"{columns[key]}{r}"].value, r) for r in range(row + 1, ws.max_row + 1))
+    return {value: {h: ws[f"{c}{r}"] for h, c in columns.items()} for value, r in lines if value is not None}
+
+
+def looks_like_number(text: str) -> bool:
+    return re.fullmatch(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?%?", text) is not None
