@@ -46,8 +46,9 @@ class Number:
         self.unit, self.meaning, self.default, self.whole = unit, meaning, default, whole
         self.gt, self.ge, self.lt, self.le = gt, ge, lt, le
         self._example = example
-        self._low = gt if gt is not None else ge if ge is not None else -_LARGEST
-        self._high = lt if lt is not None else le if le is not None else _LARGEST
+        # the least and the greatest float allowed: an open bound is the next float beside it
+        self._low = math.nextafter(gt, math.inf) if gt is not None else ge if ge is not None else -_LARGEST
+        self._high = math.nextafter(lt, -math.inf) if lt is not None else le if le is not None else _LARGEST
 
     @property
     def example(self) -> float:
@@ -84,11 +85,11 @@ class Number:
 
     def fits(self, x: float) -> bool:
         """Is x finite and within the bounds?"""
-        return self._low <= x <= self._high and x != self.gt and x != self.lt and (not self.whole or x.is_integer())
+        return self._low <= x <= self._high and (not self.whole or x.is_integer())
 
     def holds(self, x: Any) -> Any:
         """`fits` for each element of an array of floats."""
-        inside = (x >= self._low) & (x <= self._high) & (x != self.gt) & (x != self.lt)
+        inside = (x >= self._low) & (x <= self._high)
         return inside & (x.round() == x) if self.whole else inside
 
     def check(self, name: str, x: Any) -> Any:
@@ -106,7 +107,7 @@ class Number:
     def _to_float(self, name: str, x: Any) -> Any:
         if is_array(x):
             return _float_array(name, x)
-        if isinstance(x, Real) and not isinstance(x, bool):
+        if type(x) is int or (isinstance(x, Real) and not isinstance(x, bool)):
             try:
                 return float(x)
             except OverflowError:

@@ -115,11 +115,11 @@ class Function:
             result = self.fn(*values)
         except (ZeroDivisionError, OverflowError):
             result = math.nan
-        if not self.returns_text:
-            if is_array(result):
-                _refuse_non_finite(self.name, result)
-            elif not math.isfinite(result):
+        if type(result) is float:
+            if not math.isfinite(result):
                 raise Infeasible(f"{self.name} has no finite result for these arguments")
+        elif not self.returns_text:
+            _refuse_non_finite(self.name, result)
         return result
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
