@@ -17,8 +17,8 @@ from pathlib import Path
 
 import uno
 from com.sun.star.beans import PropertyValue
-from com.sun.star.connection import NoConnectException
 from com.sun.star.lang import DisposedException
+from com.sun.star.uno import Exception as UnoException
 
 START_WITHIN_S = 120
 STOP_WITHIN_S = 30
@@ -51,8 +51,11 @@ class Program:
         ]
         self._url = f"uno:pipe,name={pipe};urp;StarOffice.ComponentContext"
         self._start()
-        self.context = self._connect()
-        self.desktop = self.service("com.sun.star.frame.Desktop")
+        try:
+            self._connect()
+        except BaseException:
+            self._kill()
+            raise
 
     def _start(self):
         # stdout belongs to the protocol, so whatever soffice prints goes elsewhere
@@ -64,16 +67,20 @@ class Program:
         deadline = time.monotonic() + START_WITHIN_S
         while time.monotonic() < deadline:
             try:
-                return resolver.resolve(self._url)
-            except NoConnectException:
+                self.context = resolver.resolve(self._url)
+                self.desktop = self.service("com.sun.star.frame.Desktop")
+                return
+            except UnoException:  # not yet listening, not yet complete, or ending to be started again
                 if (code := self._process.poll()) == RESTART:
                     self._start()
                 elif code is not None:
                     raise RuntimeError(f"soffice ended with exit code {code} while it started") from None
                 time.sleep(0.05)
+        raise RuntimeError(f"soffice did not answer within {START_WITHIN_S} s")
+
+    def _kill(self):
         self._process.kill()
         self._process.wait()
-        raise RuntimeError(f"soffice did not answer within {START_WITHIN_S} s")
 
     def service(self, name):
         """A UNO service of the running office."""
@@ -85,8 +92,7 @@ class Program:
             self.desktop.terminate()
             self._process.wait(STOP_WITHIN_S)
         except (DisposedException, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
+            self._kill()
 
 
 class Session:
