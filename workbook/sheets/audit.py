@@ -36,12 +36,13 @@ WORKING: Final = (  # beside the printed area: what Seed prints and Check are ma
     Column("Decimals", 10, "right"),
     Column("Engines agree", 10, "center"),
     Column("As printed", 10, "center"),
+    Column("Has a result", 10, "center"),
 )
 NOT_PRINTED: Final = "not printed"
 ADDIN, NATIVE, VALUE, SEED, DIFF, CHECK = (
     letter(COLUMNS, h) for h in ("Add-in", "Native", "Value", "Seed prints", "Difference", "Check")
 )
-PRINTED, DECIMALS, AGREE, AS_PRINTED = "M", "N", "O", "P"
+PRINTED, DECIMALS, AGREE, AS_PRINTED, ANSWERED = "M", "N", "O", "P", "Q"
 
 
 ROWS: Final = grouped_rows([list(INPUTS), *([s.name for s in steps] for steps in SECTIONS.values())])
@@ -154,6 +155,8 @@ def _working(ws: Worksheet, row: int, step: Step) -> None:
     same = f"AND(ROUND(N({VALUE}{row}),{DECIMALS}{row})=N({PRINTED}{row}),T({VALUE}{row})=T({PRINTED}{row}))"
     as_printed = f'=OR(NOT(at_seed),{PRINTED}{row}="{NOT_PRINTED}",{same})'
     put(ws, f"{AS_PRINTED}{row}", as_printed, "Calculation", align="center")
+    answered = f"=OR(ISNUMBER({VALUE}{row}),ISTEXT({VALUE}{row}))"
+    put(ws, f"{ANSWERED}{row}", answered, "Calculation", align="center")
 
 
 def paste(step: Step) -> str:

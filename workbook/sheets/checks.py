@@ -53,7 +53,6 @@ def _not_in(cells: str, *words: str) -> str:
 def checks() -> tuple[Check, ...]:
     """All checks, in the order of the sheets."""
     a = audit.cell
-    values = audit.span(audit.VALUE)
     batch_checks = f"{batch.TITLE}!{batch.CHECK}6:{batch.CHECK}{BATCH_LAST}"
     request_checks = f"{requests.TITLE}!{requests.CHECK}6:{requests.CHECK}{REQUEST_LAST}"
     output, everything = a("output_tps"), f"({a('prompt_tps')}+{a('output_tps')})"
@@ -102,7 +101,7 @@ def checks() -> tuple[Check, ...]:
         Check(
             "Audit rows without a result",
             "Every step has a number, or says in words why it has none",
-            f'COUNT({audit.span("A")})-COUNT({values})-COUNTIF({values},"?*")',
+            f"COUNTIF({audit.span(audit.ANSWERED)},FALSE)",
             "count",
             "Look at the first row with an error value",
             audit.TITLE,

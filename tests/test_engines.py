@@ -1,0 +1,230 @@
+"""Four ways to calculate the template: LibreOffice and formualizer, each with the functions and without them.
+
+With the same add-in state every cell of every sheet agrees; between the states every result agrees, and only the cells
+that show the add-in itself (its columns, the differences, version and engine) may differ.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from office import Office
+
+from capacity.call import ExcelError
+from capacity.plan import INPUTS, STEPS, plan
+from workbook.recalculate import Session, recalculate
+from workbook.sheets import audit, batch, inputs
+
+Values = dict[tuple[str, str], Any]
+
+# one input at a time: ordinary values, zero demand, weights that do not fit, and what is out of bounds
+CHANGES: list[tuple[str, Any]] = [
+    ("req_per_s", 120.0),
+    ("prompt_tokens", 8000.0),
+    ("output_tokens", 1200.0),
+    ("cache_hit", 0.5),
+    ("params_b", 8.03),
+    ("bytes_per_param", 2.0),
+    ("layers", 61.0),
+    ("kv_heads", 4.0),
+    ("head_dim", 64.0),
+    ("kv_bytes", 1.0),
+    ("tp", 4.0),
+    ("peak_tflops", 4500.0),
+    ("bandwidth_tb_s", 8.0),
+    ("gpu_gb", 192.0),
+    ("memory_fraction", 0.85),
+    ("reserved_gb", 0.0),
+    ("usd_per_gpu_hour", 2.79),
+    ("mfu", 0.4),
+    ("mbu", 1.0),
+    ("batch", 128.0),
+    ("utilization", 0.9),
+    ("spares", 2.0),
+    ("target_ms", 30.0),
+    ("req_per_s", 0.0),
+    ("prompt_tokens", 0.0),
+    ("output_tokens", 0.0),
+    ("gpu_gb", 20.0),
+    ("utilization", 65.0),
+    ("tp", 2.5),
+    ("mfu", "half"),
+]
+ADDIN_CELLS = {
+    *(("Audit", f"{column}{row}") for column in (audit.ADDIN, audit.DIFF) for row in audit.ROWS.values()),
+    *(("Batch", f"{column}{row}") for column in batch.ADDIN.values() for row in range(6, 10)),
+    *(("Requests", f"K{row}") for row in (6, 7)),
+    *(("Inputs", f"F{inputs.STATE_ROW + i}") for i in (0, 1)),
+}
+
+
+def agree(a: Any, b: Any) -> bool:
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))
+    return bool(a == b)
+
+
+def differing(a: Values, b: Values, leave_out: set[tuple[str, str]] = frozenset()) -> dict[tuple[str, str], Any]:  # type: ignore[assignment]  # an empty set is enough
+    assert a.keys() == b.keys()
+    return {k: (a[k], b[k]) for k in a if k not in leave_out and not agree(a[k], b[k])}
+
+
+def address(name: str) -> tuple[str, str]:
+    return "Inputs", f"F{inputs.ROWS[name]}"
+
+
+def as_opened(office: Office, path: Path, change: tuple[str, Any] | None = None) -> Values:
+    office.open(path)
+    office.recalculate()
+    if change:
+        office.set(*address(change[0]), change[1])
+    return office.cells()
+
+
+@pytest.fixture(scope="module")
+def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> dict[str, list[Values]]:
+    """Values of all formula cells, as built and after each change, in each of the four ways."""
+    found: dict[str, list[Values]] = {}
+    for name, office in (("office with", office_with_addin), ("office without", office_without_addin)):
+        found[name] = [as_opened(office, template)]
+        for key, value in CHANGES:
+            office.set(*address(key), value)
+            found[name].append(office.cells())
+            office.set(*address(key), INPUTS[key].example)
+        assert not differing(office.cells(), found[name][0]), "the last value put back gives the first result again"
+        office.close()
+    for name, functions in (("formualizer with", True), ("formualizer without", False)):
+        found[name] = [recalculate(template, functions=functions)]
+        for key, value in CHANGES:
+            found[name].append(recalculate(template, functions=functions, changes={address(key): value}))
+    return found
+
+
+@pytest.mark.parametrize("state", ["with", "without"])
+@pytest.mark.parametrize("case", range(len(CHANGES) + 1), ids=["as built", *(f"{k}={v}" for k, v in CHANGES)])
+def test_two_programs_agree_on_every_cell(state: str, case: int, four_ways: dict[str, list[Values]]) -> None:
+    a, b = four_ways[f"office {state}"][case], four_ways[f"formualizer {state}"][case]
+    assert not differing(a, b)
+
+
+@pytest.mark.parametrize("program", ["office", "formualizer"])
+@pytest.mark.parametrize("case", range(len(CHANGES) + 1), ids=["as built", *(f"{k}={v}" for k, v in CHANGES)])
+def test_results_agree_with_and_without_the_functions(
+    program: str, case: int, four_ways: dict[str, list[Values]]
+) -> None:
+    a, b = four_ways[f"{program} with"][case], four_ways[f"{program} without"][case]
+    assert a["Inputs", f"F{inputs.STATE_ROW + 1}"] == "Add-in"
+    assert b["Inputs", f"F{inputs.STATE_ROW + 1}"] == "Native"
+    assert not differing(a, b, ADDIN_CELLS)
+
+
+@pytest.mark.parametrize("case", range(len(CHANGES)), ids=[f"{k}={v}" for k, v in CHANGES])
+def test_every_step_equals_the_python_plan(case: int, four_ways: dict[str, list[Values]]) -> None:
+    name, value = CHANGES[case]
+    bad = not isinstance(value, float) or not INPUTS[name].fits(value)
+    for way in four_ways.values():
+        audited = {s.name: way[case + 1]["Audit", f"F{audit.ROWS[s.name]}"] for s in STEPS}
+        if bad:
+            assert set(audited.values()) == {ExcelError("#N/A")}
+            continue
+        for result in plan({name: value}):
+            assert agree(audited[result.step.name], result.value), result.step.name
+
+
+def test_no_error_and_every_check_passes_as_built(four_ways: dict[str, list[Values]]) -> None:
+    for name, ways in four_ways.items():
+        built = ways[0]
+        errors = {k for k, v in built.items() if isinstance(v, ExcelError)}
+        assert errors <= (ADDIN_CELLS if "without" in name else set())
+        assert {
+            v for (sheet, _), v in built.items() if sheet != "Checks" and v in ("PASS", "FAIL", "inputs changed")
+        } == {"PASS"}
+        assert built["About", "B3"] == "All checks PASS"
+
+
+def test_cached_results_are_those_of_a_calculation(template: Path, four_ways: dict[str, list[Values]]) -> None:
+    book = openpyxl.load_workbook(template, data_only=True)
+    cached = {k: book[k[0]][k[1]].value for k in four_ways["formualizer with"][0]}
+    assert not [k for k, v in cached.items() if v is None]
+    assert not differing(four_ways["office with"][0], cached)
+
+
+def test_opened_without_the_add_in_the_first_edit_falls_to_native(template: Path, office_without_addin: Office) -> None:
+    """The file carries results of the add-in; after one edit the engine is Native and every result is right."""
+    office_without_addin.open(template)
+    before = office_without_addin.cells()
+    assert before["Inputs", f"F{inputs.STATE_ROW + 1}"] == "Add-in"  # as cached
+    assert before["Audit", f"F{audit.ROWS['gpus']}"] == 52
+    office_without_addin.set(*address("req_per_s"), 100)
+    after = office_without_addin.cells()
+    assert after["Inputs", f"F{inputs.STATE_ROW + 1}"] == "Native"
+    for result in plan({"req_per_s": 100}):
+        assert agree(after["Audit", f"F{audit.ROWS[result.step.name]}"], result.value)
+    office_without_addin.close()
+
+
+@pytest.mark.parametrize(
+    ("sheet", "at", "value"), [("Batch", "B7", 96), ("Requests", "C6", 500), ("Inputs", "F27", 0.4)]
+)
+def test_any_edit_finds_the_add_in_missing(
+    sheet: str, at: str, value: float, template: Path, office_without_addin: Office
+) -> None:
+    office_without_addin.open(template)
+    office_without_addin.set(sheet, at, value)
+    cells = office_without_addin.cells()
+    assert cells["Inputs", f"F{inputs.STATE_ROW + 1}"] == "Native"
+    results = {k: v for k, v in cells.items() if k not in ADDIN_CELLS}
+    assert not [k for k, v in results.items() if isinstance(v, ExcelError)]
+    office_without_addin.close()
+
+
+@pytest.mark.parametrize("engine", ["Native", "Add-in"])
+def test_engine_switch(engine: str, template: Path, office_with_addin: Office, office_without_addin: Office) -> None:
+    for office, installed in ((office_with_addin, True), (office_without_addin, False)):
+        office.open(template)
+        office.set("Inputs", f"F{inputs.ENGINE_ROW}", engine)
+        office.recalculate()
+        gpus = office.value("Audit", f"F{audit.ROWS['gpus']}")
+        if engine == "Add-in" and not installed:
+            assert gpus == ExcelError("#NAME?")
+            assert "FAIL" in office.value("About", "B3")
+        else:
+            assert gpus == 52
+            assert office.value("About", "B3") == "All checks PASS"
+        office.close()
+
+
+def test_an_unknown_engine_is_refused(template: Path) -> None:
+    values = recalculate(template, changes={("Inputs", f"F{inputs.ENGINE_ROW}"): "Fast"})
+    assert values["Inputs", f"K{inputs.ENGINE_ROW}"] == "FAIL"
+    assert values["Audit", f"F{audit.ROWS['gpus']}"] == ExcelError("#N/A")
+
+
+def test_formulas_to_paste_give_the_same_values(template: Path, office_with_addin: Office) -> None:
+    """Each formula text, pasted into a new sheet, gives what its row shows: in LibreOffice and in process."""
+    ws = openpyxl.load_workbook(template, data_only=True)["Audit"]
+    office_with_addin.open(template)
+    office_with_addin.recalculate()
+    office_with_addin.add_sheet("Budget")
+    for i, step in enumerate(STEPS, 1):
+        text, value = (ws[f"{c}{audit.ROWS[step.name]}"].value for c in ("H", audit.VALUE))
+        assert agree(office_with_addin.formula("Budget", f"A{i}", text), value), text
+    office_with_addin.close()
+    session = Session(template)
+    pasted = {("Checks", f"P{i}"): ws[f"H{audit.ROWS[s.name]}"].value for i, s in enumerate(STEPS, 1)}
+    for cell, text in pasted.items():
+        session.set(cell, text)
+    values = session.values()
+    for cell, step in zip(pasted, STEPS, strict=True):
+        assert agree(values[cell], ws[f"{audit.VALUE}{audit.ROWS[step.name]}"].value), step.name
+
+
+def test_formulas_of_the_functions_sheet_give_the_results_beside_them(template: Path) -> None:
+    ws = openpyxl.load_workbook(template, data_only=True)["Functions"]
+    rows = [row for row in ws.iter_rows(min_row=6, max_col=9) if row[8].value]
+    assert len(rows) > 20
+    changes = {("Checks", f"P{i}"): row[8].value for i, row in enumerate(rows, 1)}
+    values = recalculate(template, changes=changes)
+    for cell, row in zip(changes, rows, strict=True):
+        assert agree(values[cell], row[7].value), row[8].value
