@@ -1,0 +1,99 @@
+"""What the README, the change log and the CI script say is so."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import capacity
+from capacity.cli import app
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def sessions() -> list[tuple[str, str]]:
+    """Each command that the README shows, with the output that it shows."""
+    found = []
+    for block in blocks("console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+@pytest.mark.parametrize(("command", "output"), sessions(), ids=lambda x: x if x.startswith("capacity") else "")
+def test_commands_print_what_is_shown(command: str, output: str) -> None:
+    assert command.startswith("capacity ")
+    shell = f"{sys.executable} -m capacity.cli {command.removeprefix('capacity ')}"
+    assert subprocess.run(shell, shell=True, capture_output=True, text=True, check=True, cwd=ROOT).stdout == output
+
+
+def test_python_examples() -> None:
+    """The Python session runs and prints what it shows."""
+    (text,) = blocks("python")
+    test = doctest.DocTestParser().get_doctest(text, {}, "README", "README.md", 0)
+    assert len(test.examples) > 5
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_formulas_to_paste() -> None:
+    """Every formula that the README shows is a call of existing functions."""
+    from openpyxl.formula import Tokenizer
+
+    formulas = re.findall(r"^    (=.*)$|`(=[A-Z_]+\(.*?\))`", README.partition("## Functions")[0], re.MULTILINE)
+    assert len(formulas) >= 4
+    for formula in (a or b for a, b in formulas):
+        names = [t.value[:-1] for t in Tokenizer(formula).items if t.type == "FUNC" and t.subtype == "OPEN"]
+        assert names
+        assert set(names) <= set(capacity.FUNCTIONS), formula
+
+
+def test_every_command_is_described() -> None:
+    for command in app.registered_commands:
+        assert command.callback is not None
+        assert f"`capacity {command.callback.__name__}" in README
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name: str) -> None:
+    """Every file that a document links to is in the repository."""
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / name).read_text("utf-8")):
+        assert target.startswith("https://") or (ROOT / target).is_file(), target
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents_are_plain(name: str) -> None:
+    """Lines fit on a screen, save tables, links and what is generated; no typographic characters to trip over."""
+    text = (ROOT / name).read_text("utf-8")
+    text = re.sub(r"<!-- functions: begin.*<!-- functions: end -->", "", text, flags=re.DOTALL)
+    assert text.isascii()
+    assert not [line for line in text.splitlines() if len(line) > 120 and not line.startswith(("|", "![", "    "))]
+
+
+def test_the_change_log_begins_with_this_version() -> None:
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] == capacity.__version__
+    assert headings == sorted(headings, key=lambda v: [int(x) for x in v.split(".")], reverse=True)
+
+
+def test_ci_runs_what_the_readme_says() -> None:
+    """The CI script installs and tests with the README's own command, after the linters."""
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    install, _, test = 'pip install ".[test]" && pytest'.partition(" && ")
+    assert f"    {install} && {test}\n" in README
+    assert 'pip install --quiet ".[test]"' in script
+    assert '" pytest\n' in script
+    assert all(f'" {check}\n' in script for check in ("ruff check", "ruff format --check", "mypy"))
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    assert "set -euo pipefail" in script
