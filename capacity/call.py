@@ -16,6 +16,7 @@ __all__ = ["MAX_CELLS", "OMITTED", "ExcelError", "call", "coerce"]
 
 MAX_CELLS: Final = 1_048_576  # one full column; a larger block is refused before it fills the memory
 VECTOR_FROM: Final = 256  # cells from which NumPy pays, where it is installed
+_RANGE: Final = (list, tuple)
 
 
 class ExcelError:
@@ -71,8 +72,8 @@ def call(name: str, args: Sequence[Any]) -> Any:
     if len(given) > len(spec.args) and not spec.vararg:
         return VALUE
     given += [OMITTED] * (len(spec.args) - len(given))
-    given = [_single(x) for x in given]
-    ranges = [x for x in given if isinstance(x, list | tuple)]
+    given = [x if type(x) is float else _single(x) for x in given]
+    ranges = [x for x in given if type(x) is not float and isinstance(x, _RANGE)]
     if not ranges:
         return _one(spec, _prepare(spec, given))
     rows, columns = max(map(len, ranges)), max(len(x[0]) for x in ranges)
@@ -86,12 +87,12 @@ def call(name: str, args: Sequence[Any]) -> Any:
 
 def _single(x: Any) -> Any:
     """A range of one cell is that cell."""
-    return x[0][0] if isinstance(x, list | tuple) and len(x) == 1 and len(x[0]) == 1 else x
+    return x[0][0] if isinstance(x, _RANGE) and len(x) == 1 and len(x[0]) == 1 else x
 
 
 def _at(x: Any, i: int, j: int) -> Any:
     """Element of a broadcast range: one row or column repeats, beyond any other edge is #N/A, as in Excel."""
-    if not isinstance(x, list | tuple):
+    if not isinstance(x, _RANGE):
         return x
     i = 0 if len(x) == 1 else i
     j = 0 if len(x[0]) == 1 else j
@@ -102,29 +103,29 @@ def _prepare(spec: Function, given: Sequence[Any]) -> list[Any]:
     """Each argument checked once: a float, a text, an ExcelError, or rows of these. Varargs stay as they are."""
     ready: list[Any] = []
     for x, (name, argument) in zip(given, spec.args.items(), strict=False):
-        if isinstance(x, list | tuple):
+        if type(x) is not float and isinstance(x, _RANGE):
             ready.append([[_checked(name, argument, cell) for cell in row] for row in x])
         else:
             ready.append(_checked(name, argument, x))
-    return ready + list(given[len(ready) :])
+    return [*ready, *given[len(ready) :]] if spec.vararg else ready
 
 
 def _checked(name: str, argument: Argument, cell: Any) -> Any:
-    if type(cell) is ExcelError:
-        return cell
-    if cell is OMITTED:
-        return VALUE if argument.default is REQUIRED else argument.default
+    if type(cell) is not float or type(argument) is not Number:
+        if type(cell) is ExcelError:
+            return cell
+        if cell is OMITTED:
+            return VALUE if argument.default is REQUIRED else argument.default
+        cell = coerce(argument, cell)
     try:
-        return argument.check(
-            name, cell if type(cell) is float and type(argument) is Number else coerce(argument, cell)
-        )
+        return argument.check(name, cell)
     except CapacityError as e:
         return ExcelError(e.code)
 
 
 def _one(spec: Function, values: Sequence[Any]) -> Any:
     """The result for one checked value of each argument; the first error among them is the result."""
-    for x in values[: len(spec.args)]:
+    for x in values[: len(spec.args)] if spec.vararg else values:
         if type(x) is ExcelError:
             return x
     return _guarded(spec, values)
@@ -149,7 +150,7 @@ def _vector(spec: Function, given: Sequence[Any], rows: int, columns: int) -> li
     operands: list[Any] = []
     good: Any = np.ones((1, 1), dtype=bool)
     for argument, x in zip(numbers, given, strict=True):
-        if not isinstance(x, list | tuple):
+        if not isinstance(x, _RANGE):
             x = ((argument.default if x is OMITTED else x,),)
         if len(x) not in (1, rows) or len(x[0]) not in (1, columns):
             return None

@@ -1,10 +1,14 @@
 """The function reference, rendered from the registry as Markdown: for the README and for `capacity functions`.
 
+`python -m capacity.reference README.md` puts it anew between a document's markers.
+
 Three views of the same definitions: the functions by topic, the arguments (a name means the same everywhere, so each
 stands here once), and how each function is calculated.
 """
 
+import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from . import cost, decode, fleet, memory, meta, prefill, tpot, traffic
@@ -118,3 +122,9 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     yield f"|{'---|' * len(head)}"
     for row in rows:
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        document = Path(name)
+        document.write_text(in_document(document.read_text("utf-8")), "utf-8")

@@ -1,5 +1,7 @@
 """The reference says about each function and argument what the registry says, and the README carries it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +14,19 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_readme_carries_the_reference() -> None:
-    """The block between the markers is the generated one; `capacity functions --markdown` writes it anew."""
+    """The block between the markers is the generated one."""
     text = README.read_text("utf-8")
     assert text.count(reference.BEGIN) == text.count(reference.END) == 1
-    assert text == reference.in_document(text), "put the output of `capacity functions --markdown` between the markers"
+    assert text == reference.in_document(text), "run `python -m capacity.reference README.md`"
+
+
+def test_a_document_is_brought_up_to_date(tmp_path: Path) -> None:
+    """`python -m capacity.reference FILE` writes what stands between the markers, and nothing else."""
+    document = tmp_path / "README.md"
+    document.write_text(f"before {reference.BEGIN} old {reference.END} after", "utf-8")
+    subprocess.run([sys.executable, "-m", "capacity.reference", str(document)], check=True)
+    middle = f"{reference.BEGIN}\n\n{reference.markdown()}\n\n{reference.END}"
+    assert document.read_text("utf-8") == f"before {middle} after"
 
 
 def test_every_function_has_a_topic() -> None:
