@@ -214,15 +214,21 @@ class Office:
 
 
 def _start(python: str, program: str, profile: Path, bundled: Path) -> "subprocess.Popen[str]":
-    # a Python path of ours would reach the Python inside the office
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
     return subprocess.Popen(
         [python, str(SERVER), program, str(profile), str(bundled)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="utf-8",
-        env=environment,
+        env=_environment(),
     )
+
+
+def _environment() -> dict[str, str]:
+    """Our environment, without what would make the Python inside the office take a virtual environment for its home."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    folders = kept.get("PATH", os.defpath).split(os.pathsep)
+    kept["PATH"] = os.pathsep.join(f for f in folders if not Path(f).is_relative_to(sys.prefix))
+    return kept
 
 
 def _unpack_addin(folder: Path) -> None:

@@ -1,0 +1,150 @@
+"""The component: runs inside LibreOffice, in its own Python, and is never imported by anything else.
+
+It translates LibreOffice's values into those of `capacity.call` and back, and does nothing more:
+
+    left out            void                -> OMITTED
+    error value         NaN with a payload  -> ExcelError, and back
+    blank cell          0.0, within a range an empty text (as is an empty text itself) -> None
+    range               rows                -> rows
+    TRUE and FALSE      1.0 and 0.0, as LibreOffice hands them over
+"""
+
+import struct
+import traceback
+
+import unohelper
+from com.sun.star.lang import Locale, XServiceInfo
+from com.sun.star.sheet import XAddIn
+
+from capacity import FUNCTIONS
+from capacity.call import OMITTED, ExcelError, call
+
+try:
+    from org.llmcapacity import Functions
+except ImportError:  # `unopkg add` loads this file before LibreOffice knows the extension's types
+    Functions = object
+
+SERVICE = "org.llmcapacity.AddIn"
+IMPLEMENTATION = "org.llmcapacity.AddIn.python"
+
+# Calc keeps an error as a NaN whose low 32 bits are its own error number
+_NUMBER = {"#NULL!": 521, "#DIV/0!": 532, "#VALUE!": 519, "#REF!": 524, "#NAME?": 525, "#NUM!": 503, "#N/A": 32767}
+_CODE = {number: code for code, number in _NUMBER.items()}
+_NAN = {
+    code: struct.unpack("<d", struct.pack("<Q", 0x7FF8_0000_0000_0000 | number))[0] for code, number in _NUMBER.items()
+}
+
+
+def _number(x):
+    """A float, or the error value that it carries."""
+    if x == x:
+        return x
+    return ExcelError(_CODE.get(struct.unpack("<Q", struct.pack("<d", x))[0] & 0xFFFF_FFFF, "#VALUE!"))
+
+
+def _cell(x):
+    """A cell of a range."""
+    if type(x) is float:
+        return _number(x)
+    return None if x == "" else x
+
+
+def _argument(x):
+    if type(x) is float:
+        return _number(x)
+    if x is None:
+        return OMITTED
+    return [[_cell(c) for c in row] for row in x] if isinstance(x, tuple) else x
+
+
+def _result(x):
+    if type(x) is float or type(x) is str:
+        return x
+    return _NAN.get(x.code, _NAN["#VALUE!"]) if type(x) is ExcelError else float(x)
+
+
+def _answer(spec, args):
+    """The result in the form that the function's UNO type asks for: a text alone, numbers as rows."""
+    try:
+        result = call(spec.name, [_argument(x) for x in args])
+    except Exception:  # a fault of ours must become an error value in one cell, not an office that ends
+        traceback.print_exc()
+        result = ExcelError("#VALUE!")
+    if not spec.returns_text:
+        rows = result if isinstance(result, list) else [[result]]
+        return tuple(tuple(_result(c) for c in row) for row in rows)
+    # a text within rows never equals anything in Calc, so that a check would pass in silence: an error is honest
+    return _result(ExcelError("#VALUE!") if isinstance(result, list) else result)
+
+
+def _method(spec):
+    if spec.vararg:  # the last UNO argument is a sequence of all the rest
+        return lambda self, *args: _answer(spec, (*args[:-1], *args[-1]))
+    return lambda self, *args: _answer(spec, args)
+
+
+class AddIn(unohelper.Base, XAddIn, XServiceInfo, Functions):
+    """The functions as methods under their own names. Calc reads names and descriptions from CalcAddIns.xcu."""
+
+    def __init__(self, context):
+        self._locale = Locale("en", "US", "")
+
+    def getServiceName(self):  # noqa: N802  # this and the following names are UNO's
+        """XServiceName: the service under which CalcAddIns.xcu lists the functions."""
+        return SERVICE
+
+    def getImplementationName(self):  # noqa: N802
+        """XServiceInfo."""
+        return IMPLEMENTATION
+
+    def supportsService(self, name):  # noqa: N802
+        """XServiceInfo."""
+        return name == SERVICE
+
+    def getSupportedServiceNames(self):  # noqa: N802
+        """XServiceInfo."""
+        return (SERVICE,)
+
+    def setLocale(self, locale):  # noqa: N802
+        """XLocalizable: there is one language only."""
+        self._locale = locale
+
+    def getLocale(self):  # noqa: N802
+        """XLocalizable."""
+        return self._locale
+
+    def getProgrammaticFuntionName(self, display):  # noqa: N802  # the typing error is UNO's
+        """XAddIn, unused: see the class."""
+        return display
+
+    def getDisplayFunctionName(self, name):  # noqa: N802
+        """XAddIn, unused: see the class."""
+        return name
+
+    def getFunctionDescription(self, name):  # noqa: N802
+        """XAddIn, unused: see the class."""
+        return ""
+
+    def getDisplayArgumentName(self, name, position):  # noqa: N802
+        """XAddIn, unused: see the class."""
+        return ""
+
+    def getArgumentDescription(self, name, position):  # noqa: N802
+        """XAddIn, unused: see the class."""
+        return ""
+
+    def getProgrammaticCategoryName(self, name):  # noqa: N802
+        """XAddIn, unused: see the class."""
+        return "Add-In"
+
+    def getDisplayCategoryName(self, name):  # noqa: N802
+        """XAddIn, unused: see the class."""
+        return "Add-In"
+
+
+for _spec in FUNCTIONS.values():
+    setattr(AddIn, _spec.name, _method(_spec))
+
+g_ImplementationHelper = unohelper.ImplementationHelper()  # noqa: N816  # the name under which LibreOffice looks for it
+# only the service of our own: with "com.sun.star.sheet.AddIn" too, Calc would ask XAddIn for names and ignore the .xcu
+g_ImplementationHelper.addImplementation(AddIn, IMPLEMENTATION, (SERVICE,))
