@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from . import cost, decode, fleet, memory, prefill, tpot, traffic
 from .arguments import Number
-from .errors import UnknownName
+from .errors import InputTypeError, UnknownName
+from .numeric import is_array
 from .registry import Function, literal, spec_of
 
 
@@ -142,6 +143,13 @@ def _inputs() -> dict[str, Number]:
 INPUTS: Final[dict[str, Number]] = _inputs()
 
 
+def checked(name: str, value: Any) -> Any:
+    """An input's value within its bounds; one value, for a plan is not calculated for arrays."""
+    if is_array(value):
+        raise InputTypeError(name, type(value).__name__, "must be one number")
+    return INPUTS[name].check(name, value)
+
+
 def plan(inputs: Mapping[str, Any] | None = None) -> list[Result]:
     """All steps for the worked example's inputs, with those given put in their place.
 
@@ -151,9 +159,7 @@ def plan(inputs: Mapping[str, Any] | None = None) -> list[Result]:
     for name in inputs or {}:
         if name not in INPUTS:
             raise UnknownName("input", name, INPUTS)
-    values: dict[str, Any] = {
-        name: argument.check(name, (inputs or {}).get(name, argument.example)) for name, argument in INPUTS.items()
-    }
+    values: dict[str, Any] = {n: checked(n, (inputs or {}).get(n, a.example)) for n, a in INPUTS.items()}
     results = []
     for step in STEPS:
         args = {

@@ -12,9 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import PydanticCustomError
 
 from .arguments import Number
-from .errors import CapacityError, InputTypeError, UnknownName
-from .numeric import is_array
-from .plan import INPUTS
+from .errors import CapacityError, UnknownName
+from .plan import INPUTS, checked
 
 __all__ = ["PlanInputs", "sentence"]
 
@@ -39,15 +38,13 @@ def _as_pydantic(error: CapacityError) -> PydanticCustomError:
     return PydanticCustomError(error.code, "{sentence}", {"sentence": str(error)})
 
 
-def _check(name: str, argument: Number, value: Any) -> float:
+def _check(name: str, value: Any) -> float:
     """The registry's check; a number written as text, as command lines and CSV files have it, counts as a number."""
     if isinstance(value, str):
         with suppress(ValueError):  # the check below says that it must be a number
             value = float(value)
     try:
-        if is_array(value):
-            raise InputTypeError(name, value.tolist(), "must be one number")
-        return float(argument.check(name, value))
+        return float(checked(name, value))
     except CapacityError as error:
         raise _as_pydantic(error) from None
 
@@ -63,7 +60,7 @@ def _field(name: str, argument: Number) -> Any:
         json_schema_extra={"unit": argument.unit},
         **bounds,
     )
-    return Annotated[float, about, BeforeValidator(partial(_check, name, argument))]
+    return Annotated[float, about, BeforeValidator(partial(_check, name))]
 
 
 PlanInputs: Any = create_model(
