@@ -9,6 +9,10 @@ class CapacityError(ValueError):
 
     code: ClassVar[str] = "#VALUE!"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its sentence and its details, so that it comes back whole from another process."""
+        return _restored, (type(self), str(self), vars(self))
+
 
 class InputError(CapacityError):
     """An argument outside its bounds (#NUM!): says which argument, the rule and the value.
@@ -57,6 +61,12 @@ class Infeasible(CapacityError):
     """Arguments that are each in bounds, but together have no answer (#NUM!)."""
 
     code = "#NUM!"
+
+
+def _restored(family: type[CapacityError], sentence: str, details: dict[str, Any]) -> CapacityError:
+    error = family.__new__(family, sentence)
+    vars(error).update(details)
+    return error
 
 
 def show(value: Any) -> str:

@@ -2,8 +2,10 @@
 
 import inspect
 import itertools
+import pickle
 import re
 import string
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -180,6 +182,23 @@ def test_missing_arguments(spec: Function) -> None:
     with pytest.raises(capacity.CapacityError, match="has no argument nonsense"):
         spec.public(*spec.examples, nonsense=1.0)
     assert spec.public(**by_name) == spec.public() == spec.public(*spec.examples)
+
+
+@pytest.mark.parametrize(
+    ("call", "family"),
+    [
+        (lambda: capacity.replicas(16.67, 65), capacity.InputError),
+        (lambda: capacity.replicas("x"), capacity.InputTypeError),
+        (lambda: capacity.kv_pool_gb(24, 35), capacity.Infeasible),
+        (lambda: find("replica"), capacity.UnknownName),
+    ],
+)
+def test_errors_survive_another_process(call: Callable[[], Any], family: type[capacity.CapacityError]) -> None:
+    """An error raised in a worker process arrives with its family, sentence and details."""
+    with pytest.raises(family) as caught:
+        call()
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (type(copy), str(copy), vars(copy)) == (type(caught.value), str(caught.value), vars(caught.value))
 
 
 def test_find_says_what_comes_nearest() -> None:
