@@ -150,10 +150,10 @@ def _working(ws: Worksheet, row: int, step: Step) -> None:
     dollars = '"$"' if "$" in FORMATS[step.function.unit] else ""
     printed.number_format = dollars + places if isinstance(step.prints, int | float) else "General"
     put(ws, f"{DECIMALS}{row}", step.digits, "Reference figure", align="right")
-    agree = f"=ABS(N({DIFF}{row}))<=tolerance*MAX(1,ABS(N({NATIVE}{row})))"
+    agree = f"=IF(inputs_bad>0,FALSE,ABS(N({DIFF}{row}))<=tolerance*MAX(1,ABS(N({NATIVE}{row}))))"
     put(ws, f"{AGREE}{row}", agree, "Calculation", align="center")
     same = f"AND(ROUND(N({VALUE}{row}),{DECIMALS}{row})=N({PRINTED}{row}),T({VALUE}{row})=T({PRINTED}{row}))"
-    as_printed = f'=OR(NOT(at_seed),{PRINTED}{row}="{NOT_PRINTED}",{same})'
+    as_printed = f'=IF(inputs_bad>0,FALSE,OR(NOT(at_seed),{PRINTED}{row}="{NOT_PRINTED}",{same}))'
     put(ws, f"{AS_PRINTED}{row}", as_printed, "Calculation", align="center")
     answered = f"=OR(ISNUMBER({VALUE}{row}),ISTEXT({VALUE}{row}))"
     put(ws, f"{ANSWERED}{row}", answered, "Calculation", align="center")

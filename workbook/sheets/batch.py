@@ -193,17 +193,28 @@ def _printed(ws: Worksheet, row: int, sizes: tuple[float, ...]) -> None:
         assert name in PRINTED
     digits = {"decode_step_ms": 1, "gpus": 0, "tpot_worst_ms": 0, "usd_per_m_tokens": 2}
     same = ",".join(f"ROUND(N({RESULT[n]}{row}),{d})={PRINTED[n]}{row}" for n, d in digits.items())
-    put(ws, f"{PRINTED['as_printed']}{row}", f"=AND({same})", "Calculation", align="center")
+    put(
+        ws,
+        f"{PRINTED['as_printed']}{row}",
+        f'=IF({INPUT_CHECK}{row}="FAIL",FALSE,AND({same}))',
+        "Calculation",
+        align="center",
+    )
     pairs = [(ADDIN[n] + str(row), NATIVE[n] + str(row)) for n in ("gpus", "tpot_worst_ms", "tpot_verdict")]
     (a, b), (c, d), (e, f) = pairs
     agree = f"AND({a}={b},ABS(N({c})-N({d}))<=tolerance*N({d}),{e}={f})"
     put(
         ws,
         f"{PRINTED['agree']}{row}",
-        f'=IF(addin_version="not installed",TRUE,{agree})',
+        only_one_engine(f"{INPUT_CHECK}{row}", agree),
         "Calculation",
         align="center",
     )
+
+
+def only_one_engine(input_check: str, agree: str) -> str:
+    """Whether the engines agree: never for bad inputs, always where there is only one of them."""
+    return f'=IF((addin_version="not installed")+({input_check}="FAIL")>0,{input_check}="PASS",{agree})'
 
 
 def _validate(ws: Worksheet) -> None:

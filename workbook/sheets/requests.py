@@ -10,6 +10,7 @@ from capacity import FUNCTIONS
 from ..frame import FIRST_ROW, Column, frame, letter, put, put_text
 from ..style import color_checks, gray_when
 from . import audit
+from .batch import only_one_engine
 from .blocks import REQUEST_LAST, REQUESTS, RequestRow
 
 TITLE: Final = "Requests"
@@ -100,8 +101,8 @@ def _working(ws: Worksheet, row: int, request: RequestRow) -> None:
     for column, value, shown in zip("MNOP", request[1:], ("#,##0", "#,##0", "0.00", '0"x"'), strict=True):
         put(ws, f"{column}{row}", value, "Reference figure", align="right").number_format = shown
     same = f"AND(ROUND(N(F{row}),2)=O{row},ROUND(N(H{row}),0)=P{row})"
-    put(ws, f"Q{row}", f"={same}", "Calculation", align="center")
-    agree = f'=IF(addin_version="not installed",TRUE,ABS(N(K{row})-N(L{row}))<=tolerance*N(L{row}))'
+    put(ws, f"Q{row}", f'=IF(E{row}="FAIL",FALSE,{same})', "Calculation", align="center")
+    agree = only_one_engine(f"E{row}", f"ABS(K{row}-L{row})<=tolerance*L{row}")
     put(ws, f"R{row}", agree, "Calculation", align="center")
 
 
