@@ -27,7 +27,7 @@ def render(folder: Path) -> None:
         subprocess.run(["pdftoppm", "-r", "110", "-png", pdf, folder / "page"], check=True)
         PICTURE.parent.mkdir(exist_ok=True)
         page = ["-f", str(AUDIT_PAGE), "-l", str(AUDIT_PAGE), "-singlefile"]
-        crop = ["-x", "50", "-y", "65", "-W", "1640", "-H", "960"]  # the table without the margins of the paper
+        crop = ["-x", "50", "-y", "65", "-W", "1655", "-H", "960"]  # the table without the margins of the paper
         subprocess.run(["pdftoppm", "-r", "150", "-png", *page, *crop, pdf, PICTURE.with_suffix("")], check=True)
 
 

@@ -58,7 +58,7 @@ def _place(ws: Worksheet, chart: Any, at: str, title: str, axes: tuple[str, str]
     chart.y_axis.number_format = '"$"0.00' if "USD" in axes[1] else "0"
     chart.y_axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(solidFill="D9D9D9"))
     chart.set_categories(Reference(ws, range_string=f"{ws.title}!{x}"))
-    chart.width, chart.height = 20, 9
+    chart.width, chart.height = 18.5, 9
     ws.add_chart(chart, at)
 
 

@@ -140,7 +140,7 @@ def add_charts(ws: Worksheet) -> None:
     line_chart(ws, f"B{below}", "TPOT by decode batch", axes, sizes, {n: _rows(c) for n, c in lines.items()})
     axes = ("Decode batch [sequences]", "USD per M output tokens")
     price = {"USD per M output tokens": _rows(RESULT["usd_per_m_tokens"])}
-    bar_chart(ws, f"J{below}", "Cost by decode batch", axes, sizes, price)
+    bar_chart(ws, f"K{below}", "Cost by decode batch", axes, sizes, price)
 
 
 def _rows(column: str) -> str:
