@@ -2,11 +2,11 @@
 
 It translates LibreOffice's values into those of `capacity.call` and back, and does nothing more:
 
-    left out            void                -> OMITTED
-    error value         NaN with a payload  -> ExcelError, and back
-    blank cell          0.0, within a range an empty text (as is an empty text itself) -> None
-    range               rows                -> rows
-    TRUE and FALSE      1.0 and 0.0, as LibreOffice hands them over
+    left out            void -> OMITTED
+    range               rows, where blank cells and empty texts both come as "" -> None
+    blank cell          0.0
+    TRUE, FALSE         1.0, 0.0
+    error value         never comes: LibreOffice answers such a call itself; it goes back as a NaN with a payload
 """
 
 import struct
@@ -27,34 +27,15 @@ except ImportError:  # `unopkg add` loads this file before LibreOffice knows the
 SERVICE = "org.llmcapacity.AddIn"
 IMPLEMENTATION = "org.llmcapacity.AddIn.python"
 
-# Calc keeps an error as a NaN whose low 32 bits are its own error number
-_NUMBER = {"#NULL!": 521, "#DIV/0!": 532, "#VALUE!": 519, "#REF!": 524, "#NAME?": 525, "#NUM!": 503, "#N/A": 32767}
-_CODE = {number: code for code, number in _NUMBER.items()}
-_NAN = {
-    code: struct.unpack("<d", struct.pack("<Q", 0x7FF8_0000_0000_0000 | number))[0] for code, number in _NUMBER.items()
-}
-
-
-def _number(x):
-    """A float, or the error value that it carries."""
-    if x == x:
-        return x
-    return ExcelError(_CODE.get(struct.unpack("<Q", struct.pack("<d", x))[0] & 0xFFFF_FFFF, "#VALUE!"))
-
-
-def _cell(x):
-    """A cell of a range."""
-    if type(x) is float:
-        return _number(x)
-    return None if x == "" else x
+# Calc takes a NaN for an error whose number is its low 32 bits
+_ERRORS = {"#NULL!": 521, "#DIV/0!": 532, "#VALUE!": 519, "#REF!": 524, "#NAME?": 525, "#NUM!": 503, "#N/A": 32767}
+_NAN = {code: struct.unpack("<d", struct.pack("<Q", 0x7FF8_0000_0000_0000 | n))[0] for code, n in _ERRORS.items()}
 
 
 def _argument(x):
-    if type(x) is float:
-        return _number(x)
     if x is None:
         return OMITTED
-    return [[_cell(c) for c in row] for row in x] if isinstance(x, tuple) else x
+    return [[None if c == "" else c for c in row] for row in x] if isinstance(x, tuple) else x
 
 
 def _result(x):

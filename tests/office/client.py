@@ -28,9 +28,11 @@ from openpyxl.formula import Tokenizer
 from openpyxl.formula.tokenizer import Token
 from openpyxl.utils import get_column_letter
 
+from addin.libreoffice import build
 from capacity.call import ExcelError
 
 SERVER = Path(__file__).with_name("server.py")
+START_WITHIN_S = 120
 CLOSE_WITHIN_S = 60
 
 
@@ -83,11 +85,31 @@ def in_libreoffice(formula: str) -> str:
     return "=" + "".join(spelled)
 
 
+def install(oxt: Path, home: Path) -> "subprocess.CompletedProcess[str]":
+    """`unopkg add` into the profile home/profile, as a user does it; home must be open to everyone.
+
+    unopkg refuses to work for root, so there it runs as nobody.
+    """
+    import pwd  # there is none on Windows
+
+    copy = shutil.copy(oxt, home)
+    nobody = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    return subprocess.run(
+        [unopkg() or "unopkg", "add", copy, f"-env:UserInstallation={(home / 'profile').as_uri()}"],
+        capture_output=True,
+        encoding="utf-8",
+        env={**_environment(), "HOME": str(home)},
+        cwd=home,
+        timeout=START_WITHIN_S,
+        **({"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": ()} if nobody else {}),
+    )
+
+
 class Office:
     """A running LibreOffice with one document at a time; a context manager."""
 
-    def __init__(self, addin: bool = False, *, profile: Path | None = None) -> None:
-        """addin: with the functions of this project, built from source. profile: an existing one instead of a fresh."""
+    def __init__(self, addin: bool | Path = False, *, profile: Path | None = None) -> None:
+        """addin: with this project's functions, built from source or as an .oxt. profile: instead of a fresh one."""
         self._addin, self._profile = addin, profile
 
     def __enter__(self) -> "Office":
@@ -100,7 +122,7 @@ class Office:
             bundled = folder / "bundled"
             bundled.mkdir()
             if self._addin:
-                _unpack_addin(bundled)
+                _unpack(build(folder / "addin.oxt") if self._addin is True else self._addin, bundled)
             profile = self._profile or folder / "profile"
             self._server = stack.enter_context(_start(python, program, profile, bundled))
             stack.callback(self._stop)
@@ -231,12 +253,10 @@ def _environment() -> dict[str, str]:
     return kept
 
 
-def _unpack_addin(folder: Path) -> None:
+def _unpack(oxt: Path, bundled: Path) -> None:
     """As an office-wide installation keeps an extension: unpacked, in a folder of its own."""
-    from addin.libreoffice import build
-
-    with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(build(Path(scratch) / "addin.oxt")) as oxt:
-        oxt.extractall(folder / "llm-capacity")
+    with zipfile.ZipFile(oxt) as archive:
+        archive.extractall(bundled / oxt.stem)
 
 
 def _decode(rows: list[list[Any]]) -> list[list[Any]]:
