@@ -1,0 +1,115 @@
+"""The extension file: complete, installable, reproducible; and the driver that the tests use for LibreOffice."""
+
+import ast
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import found, need
+from office import Office, install, soffice, uno_python, unopkg
+from office.client import in_libreoffice
+
+import capacity
+from addin.libreoffice import build
+from capacity.call import ExcelError, call
+from capacity.registry import FUNCTIONS
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that every user may write to."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o777)
+        yield Path(folder)
+
+
+def test_unopkg_installs_it(public: Path, tmp_path: Path) -> None:
+    found("unopkg", unopkg())
+    found("LibreOffice (soffice)", soffice())
+    found("a Python that can import uno (python3-uno)", uno_python())
+    done = install(build(tmp_path / "llm-capacity.oxt"), public)
+    assert done.returncode == 0, done.stderr
+    with Office(profile=public / "profile") as office:
+        office.new()
+        assert office.formula("Sheet1", "A1", "=CAPACITY_VERSION()") == capacity.__version__
+        assert office.formula("Sheet1", "A1", "=PREFILL_US()") == call("PREFILL_US", [])
+
+
+def test_a_broken_addin_does_not_end_the_office(tmp_path: Path) -> None:
+    found("LibreOffice (soffice)", soffice())
+    found("a Python that can import uno (python3-uno)", uno_python())
+    broken = tmp_path / "broken.oxt"
+    with zipfile.ZipFile(build(tmp_path / "whole.oxt")) as whole, zipfile.ZipFile(broken, "w") as oxt:
+        for name in set(whole.namelist()) - {"pythonpath/capacity/registry.py"}:
+            oxt.writestr(name, whole.read(name))
+    with Office(broken) as office:
+        office.new()
+        assert office.formula("Sheet1", "A1", "=CAPACITY_VERSION()") == ExcelError("Err:504")
+        assert office.formula("Sheet1", "A2", '=IFERROR(CAPACITY_VERSION(),"not installed")') == "not installed"
+
+
+def test_the_extension_carries_all_code_that_it_needs(tmp_path: Path) -> None:
+    """Its copy of the package answers in a Python without any installed package, and is the package's own text."""
+    with zipfile.ZipFile(build(tmp_path / "a.oxt")) as oxt:
+        oxt.extractall(tmp_path)
+    source = Path(capacity.__file__).parent
+    shipped = list((tmp_path / "pythonpath/capacity").rglob("*.py"))
+    assert {p.read_bytes() for p in shipped} <= {p.read_bytes() for p in source.rglob("*.py")}
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'pythonpath')!r})\n"
+        "import capacity\nfrom capacity.call import call\n"
+        "print([(n, call(n, [])) for n in capacity.FUNCTIONS])"
+    )
+    # -I and -S: no folder of ours, no site-packages; the uncompiled copy must not be written to either
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-B", "-c", program], capture_output=True, encoding="utf-8", check=True
+    )
+    assert done.stdout.strip() == str([(n, call(n, [])) for n in FUNCTIONS])
+
+
+def test_the_extensions_code_is_within_python_3_10(tmp_path: Path) -> None:
+    """LibreOffice 25.2 brings that version along on Windows and macOS."""
+    with zipfile.ZipFile(build(tmp_path / "a.oxt")) as oxt:
+        for name in oxt.namelist():
+            if name.endswith(".py"):
+                ast.parse(oxt.read(name), name, feature_version=(3, 10))
+
+
+def test_the_same_sources_give_the_same_bytes(tmp_path: Path) -> None:
+    assert build(tmp_path / "a.oxt").read_bytes() == build(tmp_path / "b.oxt").read_bytes()
+
+
+def test_the_extension_says_what_it_is(tmp_path: Path) -> None:
+    with zipfile.ZipFile(build(tmp_path / "a.oxt")) as oxt:
+        description = oxt.read("description.xml").decode()
+        assert 'identifier value="org.llmcapacity.addin"' in description
+        assert f'version value="{capacity.__version__}"' in description
+        assert b"Apache License" in oxt.read("LICENSE")
+        assert "Apache-2.0" in oxt.read("description.txt").decode()
+
+
+@pytest.mark.parametrize(
+    ("excel", "libreoffice"),
+    [
+        ("=SUM(A1,B2)", "=SUM(A1;B2)"),
+        ("=IF(A1<>\"a,b\",'My Sheet'!$B$2,)", "=IF(A1<>\"a,b\";'My Sheet'.$B$2;)"),
+        ("=SUM({1,2;3,4},Audit!A1:B2)", "=SUM({1;2|3;4};Audit.A1:B2)"),
+    ],
+)
+def test_the_driver_spells_formulas_for_libreoffice(excel: str, libreoffice: str) -> None:
+    assert in_libreoffice(excel) == libreoffice
+
+
+def test_need_names_a_missing_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under CI a missing program is a failure, elsewhere a reason to skip."""
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="no-such-program is not installed"):
+        need("no-such-program")
+    monkeypatch.delenv("CI")
+    with pytest.raises(pytest.skip.Exception, match="no-such-program is not installed"):
+        need("no-such-program")
