@@ -1,10 +1,8 @@
 """The add-in in a real LibreOffice: each function answers there what `capacity.call` answers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import openpyxl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -292,37 +290,3 @@ CELL = st.one_of(
 def test_whatever_the_cells_hold(office_with_addin: Office, data: st.DataObject, name: str) -> None:
     args = [data.draw(st.one_of(st.just(x), CELL)) for x in examples(name)]
     assert calculate(office_with_addin, name, args) == call(name, args)
-
-
-@ALL
-def test_the_function_wizard_shows_names_and_texts(office_with_addin: Office, name: str) -> None:
-    office_with_addin.new()
-    function = FUNCTIONS[name]
-    shown = office_with_addin.functions(name)[name]
-    assert shown is not None
-    names = [*function.args, *([function.vararg] if function.vararg else [])]
-    assert shown["arguments"] == [[n, function.help(n), True] for n in names]
-    assert shown["description"] == f"{function.doc} [{function.unit}]"
-
-
-def test_formulas_of_an_xlsx_file_are_found_and_saved_back(office_with_addin: Office, tmp_path: Path) -> None:
-    book = openpyxl.Workbook()
-    for i, name in enumerate(FUNCTIONS, 1):
-        book.active.cell(i, 1).value = f"={FUNCTIONS[name].formula()}"
-    book.save(tmp_path / "in.xlsx")
-    office_with_addin.open(tmp_path / "in.xlsx")
-    office_with_addin.recalculate()
-    cells = office_with_addin.cells()
-    assert cells == {("Sheet", f"A{i}"): call(name, []) for i, name in enumerate(FUNCTIONS, 1)}
-    office_with_addin.store(tmp_path / "out.xlsx")
-    office_with_addin.close()
-    saved = openpyxl.load_workbook(tmp_path / "out.xlsx").active
-    assert [saved.cell(i, 1).value.partition("(")[0] for i in range(1, len(FUNCTIONS) + 1)] == [
-        f"={n}" for n in FUNCTIONS
-    ]
-
-
-def test_without_the_addin_there_is_no_such_name(office_without_addin: Office) -> None:
-    office_without_addin.new()
-    for name in FUNCTIONS:
-        assert office_without_addin.formula("Sheet1", "A1", f"={name}()") == ExcelError("#NAME?")

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import openpyxl
 import pytest
 from conftest import found, need
 from office import Office, install, soffice, uno_python, unopkg
@@ -18,6 +19,40 @@ import capacity
 from addin.libreoffice import build
 from capacity.call import ExcelError, call
 from capacity.registry import FUNCTIONS
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_function_wizard_shows_names_and_texts(office_with_addin: Office, name: str) -> None:
+    office_with_addin.new()
+    function = FUNCTIONS[name]
+    shown = office_with_addin.functions(name)[name]
+    assert shown is not None
+    names = [*function.args, *([function.vararg] if function.vararg else [])]
+    assert shown["arguments"] == [[n, function.help(n), True] for n in names]
+    assert shown["description"] == f"{function.doc} [{function.unit}]"
+
+
+def test_formulas_of_an_xlsx_file_are_found_and_saved_back(office_with_addin: Office, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for i, name in enumerate(FUNCTIONS, 1):
+        book.active.cell(i, 1).value = f"={FUNCTIONS[name].formula()}"
+    book.save(tmp_path / "in.xlsx")
+    office_with_addin.open(tmp_path / "in.xlsx")
+    office_with_addin.recalculate()
+    cells = office_with_addin.cells()
+    assert cells == {("Sheet", f"A{i}"): call(name, []) for i, name in enumerate(FUNCTIONS, 1)}
+    office_with_addin.store(tmp_path / "out.xlsx")
+    office_with_addin.close()
+    saved = openpyxl.load_workbook(tmp_path / "out.xlsx").active
+    assert [saved.cell(i, 1).value.partition("(")[0] for i in range(1, len(FUNCTIONS) + 1)] == [
+        f"={n}" for n in FUNCTIONS
+    ]
+
+
+def test_without_the_addin_there_is_no_such_name(office_without_addin: Office) -> None:
+    office_without_addin.new()
+    for name in FUNCTIONS:
+        assert office_without_addin.formula("Sheet1", "A1", f"={name}()") == ExcelError("#NAME?")
 
 
 @pytest.fixture
