@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_libreoffice_addin import DIFFERENCES, Difference
 
 import capacity
 from capacity.cli import app
@@ -57,6 +58,12 @@ def test_formulas_to_paste() -> None:
         names = [t.value[:-1] for t in Tokenizer(formula).items if t.type == "FUNC" and t.subtype == "OPEN"]
         assert names
         assert set(names) <= set(capacity.FUNCTIONS), formula
+
+
+@pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: row.what)
+def test_what_is_different_in_libreoffice_is_said(row: Difference) -> None:
+    """Each difference that a real LibreOffice shows stands in the README, in the same words."""
+    assert f"- {row.what}\n" in README
 
 
 def test_every_command_is_described() -> None:
