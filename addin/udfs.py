@@ -27,7 +27,7 @@ if sys.platform != "emscripten":
     sys.modules.setdefault("pyodide.ffi", None)
 
 CATEGORY: Final = "LLM capacity"
-_ERROR: Final = re.compile(r"#N/A|#GETTING_DATA|#[A-Z/0]+[!?]")
+_ERROR: Final = re.compile(r"#(?:N/A|DIV/0!|GETTING_DATA|[A-Z]+[!?])")
 
 
 def _cell(x: Any) -> Any:

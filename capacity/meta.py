@@ -36,7 +36,7 @@ def capacity_version(
     source="The definitions of the functions",
 )
 def capacity_explain(
-    function: Annotated[str, Text("name of a function, e.g. REPLICAS", example="REPLICAS")],
+    function_name: Annotated[str, Text("name of a function, e.g. REPLICAS", example="REPLICAS")],
     *args: Any,
 ) -> str:
     """One sentence: how the result comes about, or which argument breaks which rule.
@@ -46,4 +46,4 @@ def capacity_explain(
     >>> capacity_explain("REPLICAS", 16.67, 65)
     'utilization must be > 0 and < 1: 65; did you mean 0.65?'
     """
-    return explain(function, args)
+    return explain(function_name, args)
