@@ -147,7 +147,7 @@ def test_a_block_that_is_too_large() -> None:
 
 def column_of_everything(argument: Number) -> list[list[Any]]:
     """Numbers within the argument's bounds, with one of each other kind of cell among them."""
-    odd = [None, "", "x", True, False, DIV0, NA, -1.0, 0.0, float("nan"), float("inf"), 1e308, 5e-324, 10**400, 3, 1.5]
+    odd = [None, "", "x", True, False, DIV0, NA, -1.0, -0.0, float("nan"), float("inf"), 1e308, 5e-324, 10**400, 3, 1.5]
     good = [1.0 + i if argument.whole else (1 + i) / 500 if argument.high else 40 + i / 7 for i in range(VECTOR_FROM)]
     column: list[list[Any]] = [[x] for x in good]
     for i, cell in enumerate(odd):
