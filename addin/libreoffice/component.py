@@ -10,7 +10,6 @@ It translates LibreOffice's values into those of `capacity.call` and back, and d
 """
 
 import struct
-import traceback
 
 import unohelper
 from com.sun.star.lang import Locale, XServiceInfo
@@ -39,23 +38,20 @@ def _argument(x):
 
 
 def _result(x):
-    if type(x) is float or type(x) is str:
-        return x
-    return _NAN.get(x.code, _NAN["#VALUE!"]) if type(x) is ExcelError else float(x)
+    return _NAN[x.code] if type(x) is ExcelError else x
 
 
 def _answer(spec, args):
-    """The result in the form that the function's UNO type asks for: a text alone, numbers as rows."""
-    try:
-        result = call(spec.name, [_argument(x) for x in args])
-    except Exception:  # a fault of ours must become an error value in one cell, not an office that ends
-        traceback.print_exc()
-        result = ExcelError("#VALUE!")
+    """The result in the form that the function's UNO type asks for: a text alone, numbers as rows.
+
+    Should anything be raised here, Calc shows #VALUE! in the one cell.
+    """
+    result = call(spec.name, [_argument(x) for x in args])
     if not spec.returns_text:
         rows = result if isinstance(result, list) else [[result]]
-        return tuple(tuple(_result(c) for c in row) for row in rows)
-    # a text within rows never equals anything in Calc, so that a check would pass in silence: an error is honest
-    return _result(ExcelError("#VALUE!") if isinstance(result, list) else result)
+        return tuple(tuple(_result(x) for x in row) for row in rows)
+    # a text within rows never equals anything in Calc, so that checks would pass in silence: an error is honest
+    return _NAN["#VALUE!"] if isinstance(result, list) else _result(result)
 
 
 def _method(spec):
