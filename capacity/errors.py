@@ -35,6 +35,22 @@ class InputTypeError(InputError):
     code = "#VALUE!"
 
 
+_ABSENT = object()
+
+
+class ConfigError(InputTypeError):
+    """A field of a config.json that is missing, of the wrong type, or of a kind that is not known (#VALUE!).
+
+    >>> print(ConfigError("text_config.num_hidden_layers", "must be a whole number", "61"))
+    text_config.num_hidden_layers must be a whole number: '61'
+    """
+
+    def __init__(self, field: str, rule: str, value: Any = _ABSENT) -> None:
+        self.argument, self.value, self.rule, self.hint = field, None if value is _ABSENT else value, rule, ""
+        tail = "" if value is _ABSENT else f": {show(value)}"
+        CapacityError.__init__(self, f"{field} {rule}{tail}")
+
+
 class CallError(CapacityError):
     """A call whose arguments do not fit the function's signature (#VALUE!)."""
 
@@ -55,6 +71,20 @@ class UnknownName(CapacityError):
         near = difflib.get_close_matches(name, list(known), 1)
         hint = f"; did you mean {near[0]!r}?" if near else f"; the {kind}s are {', '.join(known)}"
         super().__init__(f"no {kind} is called {show(name)}{hint}")
+
+
+class NotKnown(CapacityError):
+    """A fact that the catalogue has no figure for (#N/A).
+
+    >>> print(NotKnown("fp4_tflops", "A10G"))
+    fp4_tflops of A10G is not known
+    """
+
+    code = "#N/A"
+
+    def __init__(self, fact: str, name: str) -> None:
+        self.fact, self.name = fact, name
+        super().__init__(f"{fact} of {name} is not known")
 
 
 class Infeasible(CapacityError):
