@@ -75,6 +75,14 @@ def test_unopkg_installs_it(public: Path, tmp_path: Path) -> None:
         assert office.formula("Sheet1", "A1", "=PREFILL_US()") == call("PREFILL_US", [])
 
 
+def test_unopkg_installs_it_for_all_users(public: Path, tmp_path: Path) -> None:
+    """There the component is loaded before its own types are known."""
+    found("unopkg", unopkg())
+    done = install(build(tmp_path / "llm-capacity.oxt"), public, shared=True)
+    assert done.returncode == 0, done.stderr
+    assert list((public / "shared").rglob("component.py"))
+
+
 def test_a_broken_addin_does_not_end_the_office(tmp_path: Path) -> None:
     found("LibreOffice (soffice)", soffice())
     found("a Python that can import uno (python3-uno)", uno_python())

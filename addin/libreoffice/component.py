@@ -12,15 +12,14 @@ It translates LibreOffice's values into those of `capacity.call` and back, and d
 import struct
 
 import unohelper
-from com.sun.star.lang import Locale, XServiceInfo
-from com.sun.star.sheet import XAddIn
+from com.sun.star.lang import XServiceInfo
 
 from capacity import FUNCTIONS
 from capacity.call import OMITTED, ExcelError, call
 
 try:
     from org.llmcapacity import Functions
-except ImportError:  # `unopkg add` loads this file before LibreOffice knows the extension's types
+except ImportError:  # `unopkg add --shared` loads this file before it knows the extension's types
     Functions = object
 
 SERVICE = "org.llmcapacity.AddIn"
@@ -60,17 +59,13 @@ def _method(spec):
     return lambda self, *args: _answer(spec, args)
 
 
-class AddIn(unohelper.Base, XAddIn, XServiceInfo, Functions):
-    """The functions as methods under their own names. Calc reads names and descriptions from CalcAddIns.xcu."""
+class AddIn(unohelper.Base, XServiceInfo, Functions):
+    """The functions as methods under their own names; Calc reads everything else about them from CalcAddIns.xcu."""
 
     def __init__(self, context):
-        self._locale = Locale("en", "US", "")
+        """The office's context is not needed: a function depends on its arguments only."""
 
-    def getServiceName(self):  # noqa: N802  # this and the following names are UNO's
-        """XServiceName: the service under which CalcAddIns.xcu lists the functions."""
-        return SERVICE
-
-    def getImplementationName(self):  # noqa: N802
+    def getImplementationName(self):  # noqa: N802  # this and the following names are UNO's
         """XServiceInfo."""
         return IMPLEMENTATION
 
@@ -82,46 +77,10 @@ class AddIn(unohelper.Base, XAddIn, XServiceInfo, Functions):
         """XServiceInfo."""
         return (SERVICE,)
 
-    def setLocale(self, locale):  # noqa: N802
-        """XLocalizable: there is one language only."""
-        self._locale = locale
-
-    def getLocale(self):  # noqa: N802
-        """XLocalizable."""
-        return self._locale
-
-    def getProgrammaticFuntionName(self, display):  # noqa: N802  # the typing error is UNO's
-        """XAddIn, unused: see the class."""
-        return display
-
-    def getDisplayFunctionName(self, name):  # noqa: N802
-        """XAddIn, unused: see the class."""
-        return name
-
-    def getFunctionDescription(self, name):  # noqa: N802
-        """XAddIn, unused: see the class."""
-        return ""
-
-    def getDisplayArgumentName(self, name, position):  # noqa: N802
-        """XAddIn, unused: see the class."""
-        return ""
-
-    def getArgumentDescription(self, name, position):  # noqa: N802
-        """XAddIn, unused: see the class."""
-        return ""
-
-    def getProgrammaticCategoryName(self, name):  # noqa: N802
-        """XAddIn, unused: see the class."""
-        return "Add-In"
-
-    def getDisplayCategoryName(self, name):  # noqa: N802
-        """XAddIn, unused: see the class."""
-        return "Add-In"
-
 
 for _spec in FUNCTIONS.values():
     setattr(AddIn, _spec.name, _method(_spec))
 
 g_ImplementationHelper = unohelper.ImplementationHelper()  # noqa: N816  # the name under which LibreOffice looks for it
-# only the service of our own: with "com.sun.star.sheet.AddIn" too, Calc would ask XAddIn for names and ignore the .xcu
+# not as "com.sun.star.sheet.AddIn" too: Calc asks such a component for names, and passes over CalcAddIns.xcu
 g_ImplementationHelper.addImplementation(AddIn, IMPLEMENTATION, (SERVICE,))

@@ -85,17 +85,20 @@ def in_libreoffice(formula: str) -> str:
     return "=" + "".join(spelled)
 
 
-def install(oxt: Path, home: Path) -> "subprocess.CompletedProcess[str]":
-    """`unopkg add` into the profile home/profile, as a user does it; home must be open to everyone.
+def install(oxt: Path, home: Path, *, shared: bool = False) -> "subprocess.CompletedProcess[str]":
+    """`unopkg add` into the profile home/profile, or for all users, who are those of home; it is open to everyone.
 
-    unopkg refuses to work for root, so there it runs as nobody.
+    unopkg refuses to add an extension for root alone, so there it runs as nobody.
     """
     import pwd  # there is none on Windows
 
     copy = shutil.copy(oxt, home)
     nobody = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    folders = [f"-env:UserInstallation={(home / 'profile').as_uri()}"]
+    if shared:
+        folders += ["--shared", f"-env:UNO_SHARED_PACKAGES_CACHE={(home / 'shared').as_uri()}"]
     return subprocess.run(
-        [unopkg() or "unopkg", "add", copy, f"-env:UserInstallation={(home / 'profile').as_uri()}"],
+        [unopkg() or "unopkg", "add", copy, *folders],
         capture_output=True,
         encoding="utf-8",
         env={**_environment(), "HOME": str(home)},
