@@ -132,6 +132,7 @@ def test_the_extension_says_what_it_is(tmp_path: Path) -> None:
         description = oxt.read("description.xml").decode()
         assert 'identifier value="org.llmcapacity.addin"' in description
         assert f'version value="{capacity.__version__}"' in description
+        assert 'LibreOffice-minimal-version value="25.2"' in description
         assert b"Apache License" in oxt.read("LICENSE")
         assert "Apache-2.0" in oxt.read("description.txt").decode()
 

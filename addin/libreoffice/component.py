@@ -82,5 +82,4 @@ for _spec in FUNCTIONS.values():
     setattr(AddIn, _spec.name, _method(_spec))
 
 g_ImplementationHelper = unohelper.ImplementationHelper()  # noqa: N816  # the name under which LibreOffice looks for it
-# not as "com.sun.star.sheet.AddIn" too: Calc asks such a component for names, and passes over CalcAddIns.xcu
 g_ImplementationHelper.addImplementation(AddIn, IMPLEMENTATION, (SERVICE,))
