@@ -107,7 +107,9 @@ class Number:
     def _to_float(self, name: str, x: Any) -> Any:
         if is_array(x):
             return _float_array(name, x)
-        if type(x) is int or (isinstance(x, Real) and not isinstance(x, bool)):
+        if _wraps_a_number(x):
+            x = x.item()
+        if type(x) is int or _is_number(x):
             try:
                 return float(x)
             except OverflowError:
@@ -115,8 +117,8 @@ class Number:
         raise InputTypeError(name, x, "is required") if x is OMITTED else InputTypeError(name, x, "must be a number")
 
     def _hint(self, x: float) -> str:
-        """A percentage typed as a whole number is the commonest slip: say so."""
-        return f"did you mean {x / 100:.6g}?" if self.unit == "fraction" and x > 1 and self.fits(x / 100) else ""
+        """A percentage typed as a whole number is the commonest slip: say so; 1.5 is hardly meant as 1.5%."""
+        return f"did you mean {x / 100:.6g}?" if self.unit == "fraction" and x >= 5 and self.fits(x / 100) else ""
 
     def _blame(self, name: str, x: Any, ok: Any) -> None:
         at = tuple(int(i[0]) for i in (~(ok.to_numpy() if hasattr(ok, "to_numpy") else ok)).nonzero())
@@ -127,16 +129,15 @@ class Number:
 
 
 class Text:
-    """A text argument, e.g. the name of a function."""
+    """A text argument, e.g. the name of a function; `bounds` says which texts there are."""
 
     kind = "text"
     unit = "text"
     whole = False
     low = high = ""
 
-    def __init__(self, meaning: str, *, example: str, default: Any = REQUIRED) -> None:
-        self.meaning, self.example, self.default = meaning, example, default
-        self.bounds = "text"
+    def __init__(self, meaning: str, *, example: str, default: Any = REQUIRED, bounds: str = "text") -> None:
+        self.meaning, self.example, self.default, self.bounds = meaning, example, default, bounds
 
     def check(self, name: str, x: Any) -> str:
         """x, or an InputTypeError."""
@@ -165,15 +166,28 @@ class Ignored:
 Argument = Number | Text | Ignored
 
 
+def _is_number(x: Any) -> bool:
+    """A real number; Python counts a boolean among them, and NumPy a span of time."""
+    return isinstance(x, Real) and not isinstance(x, bool) and type(x).__name__ != "timedelta64"
+
+
+def _wraps_a_number(x: Any) -> bool:
+    """True for a NumPy array without dimensions; not for a masked value, a date or a span of time."""
+    return getattr(x, "ndim", None) == 0 and not hasattr(x, "mask") and x.dtype.kind in "iufbO"
+
+
 def _float_array(name: str, x: Any) -> Any:
     """An array of numbers as float64: no boolean, no text, no wrap-around of small integers."""
-    kind = x.dtype.kind if hasattr(x, "dtype") else type(x).__name__
-    if kind == "O":
-        for i, e in enumerate(x.tolist() if x.ndim == 1 else x.ravel().tolist()):
-            if not isinstance(e, Real) or isinstance(e, bool):
-                raise InputTypeError(f"{name}[{i}]", e, "must be a number")
-    elif kind not in ("i", "u", "f"):
-        raise InputTypeError(name, getattr(x, "dtype", kind), "must be numbers, as an array or a Series")
+    import numpy as np
+
+    # what is masked would count as a number, and a matrix multiplies in another sense
+    odd = isinstance(x, np.ma.MaskedArray | np.matrix) or not hasattr(x, "dtype")
+    if odd or x.dtype.kind not in "iufO":
+        raise InputTypeError(name, type(x).__name__ if odd else x.dtype, "must be numbers, as an array or a Series")
+    if x.dtype.kind == "O":
+        for at, e in np.ndenumerate(np.asarray(x)):
+            if not _is_number(e):
+                raise InputTypeError(f"{name}[{', '.join(map(str, at))}]", e, "must be a number")
     try:
         return x.astype(float)
     except (TypeError, ValueError):  # pandas' missing value

@@ -72,8 +72,12 @@ def call(name: str, args: Sequence[Any]) -> Any:
     if len(given) > len(spec.args) and not spec.vararg:
         return VALUE
     given += [OMITTED] * (len(spec.args) - len(given))
-    given = [x if type(x) is float else _single(x) for x in given]
     ranges = [x for x in given if type(x) is not float and isinstance(x, _RANGE)]
+    if ranges:
+        if not all(map(_is_block, ranges)):
+            return VALUE
+        given = [_single(x) for x in given]
+        ranges = [x for x in given if isinstance(x, _RANGE)]
     if not ranges:
         return _one(spec, _prepare(spec, given))
     rows, columns = max(map(len, ranges)), max(len(x[0]) for x in ranges)
@@ -83,6 +87,12 @@ def call(name: str, args: Sequence[Any]) -> Any:
         return block
     ready = _prepare(spec, given)
     return [[_one(spec, [_at(x, i, j) for x in ready]) for j in range(columns)] for i in range(rows)]
+
+
+def _is_block(x: Sequence[Any]) -> bool:
+    """Rows of one length, as every host hands over a range; a caller in Python may hand over anything."""
+    rows_alike = bool(x) and set(map(type, x)) <= set(_RANGE) and set(map(len, x)) == {len(x[0])} != {0}
+    return rows_alike and not isinstance(x[0][0], _RANGE)
 
 
 def _single(x: Any) -> Any:

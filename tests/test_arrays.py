@@ -41,7 +41,10 @@ def test_shapes_broadcast() -> None:
     assert capacity.gpus(np.array([[26], [31]]), np.array([2, 4])).tolist() == [[52, 104], [62, 124]]
 
 
-@pytest.mark.parametrize("number", [26, np.int64(26), np.float32(26), Fraction(26)])
+@pytest.mark.parametrize(
+    "number",
+    [26, np.int64(26), np.float32(26), Fraction(26), np.array(26), np.array(26.0), np.array(26, dtype=object)],
+)
 def test_scalars_of_other_types(number: Any) -> None:
     result = capacity.gpus(number, 2)
     assert (type(result), result) == (float, 52.0)
@@ -57,6 +60,17 @@ def test_scalars_of_other_types(number: Any) -> None:
         ((np.array(["26"]), 2), r"replicas must be numbers, as an array or a Series: dtype('<U2')"),
         ((np.array([26, None]), 2), r"replicas[1] must be a number: None"),
         ((np.array([26, True], dtype=object), 2), r"replicas[1] must be a number: True"),
+        ((np.array([[26], ["x"]], dtype=object), 2), r"replicas[1, 0] must be a number: 'x'"),
+        ((pd.Series([26, "x"], index=[7, 8]), 2), r"replicas[1] must be a number: 'x'"),
+        ((np.array(True), 2), r"replicas must be a number: True"),
+        ((np.array("26"), 2), r"replicas must be a number: array('26'"),
+        ((np.timedelta64(26, "ns"), 2), r"replicas must be a number: "),
+        (
+            (np.ma.array([26.0, 31.0], mask=[True, False]), 2),
+            r"replicas must be numbers, as an array or a Series: 'Mas",
+        ),
+        ((np.ma.masked, 2), r"replicas must be a number: masked"),
+        ((np.ones((1, 2)).view(np.matrix), 2), r"replicas must be numbers, as an array or a Series: 'matrix'"),
         ((np.array([26, 10**400], dtype=object), 2), r"replicas must hold finite numbers: [26, 1000"),
         ((pd.DataFrame({"replicas": [26]}), 2), r"replicas must be numbers, as an array or a Series: 'DataFrame'"),
         ((pd.array([26, None], dtype="Float64"), 2), r"replicas[1] must be a finite number: nan"),

@@ -129,6 +129,17 @@ def test_ranges(args: list[Any], block: Any) -> None:
     assert call("GPUS", args) == block
 
 
+@pytest.mark.parametrize(
+    "malformed",
+    [[], [[]], (), [26, 31], [26], [[26], [31, 2]], [[26, 31], [2]], [[26], 31], [[[26]]], [[[[26]]]], [""]],
+)
+def test_what_is_no_range(malformed: Any) -> None:
+    """Callers in Python may hand over anything: a list that is no block of cells is a wrong type, in any place."""
+    assert call("GPUS", [malformed, 2]) == VALUE
+    assert call("GPUS", [[[26], [31]], malformed]) in (VALUE, [[VALUE], [VALUE]])
+    assert call("CAPACITY_EXPLAIN", ["GPUS", malformed, 2]) == VALUE
+
+
 def test_explanations_of_a_range() -> None:
     sentences = call("CAPACITY_EXPLAIN", ["GPUS", [[26], [-1], [DIV0]], 2])
     assert sentences == [

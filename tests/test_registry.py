@@ -151,6 +151,8 @@ def test_inputs_are_what_no_step_gives() -> None:
         ("utilization", 0, "utilization must be > 0 and < 1: 0"),
         ("mfu", 50, "mfu must be > 0 and <= 1: 50; did you mean 0.5?"),
         ("mfu", 500, "mfu must be > 0 and <= 1: 500"),
+        ("mfu", 5, "mfu must be > 0 and <= 1: 5; did you mean 0.05?"),
+        ("mfu", 1.5, "mfu must be > 0 and <= 1: 1.5"),
         ("mfu", "50%", "mfu must be a number: '50%'"),
         ("mfu", True, "mfu must be a number: True"),
         ("mfu", None, "mfu must be a number: None"),
