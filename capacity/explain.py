@@ -1,5 +1,6 @@
 """Explanations: the sentence behind a number, or behind an error."""
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -17,15 +18,22 @@ _FIELD = re.compile(r"{(\w+)}")
 def number(x: float) -> str:
     """A number as a sentence shows it.
 
-    >>> [number(x) for x in (26.0, 16.6698, 0.524288, 3347.28, 150000, 2.5e-7)]
-    ['26', '16.67', '0.5243', '3,347', '150,000', '2.5e-07']
+    A number that is not whole never reads as a whole one: 26.004 keeps its digits, so that rounding up to 27 is seen.
+
+    >>> [number(x) for x in (26.0, 16.6698, 0.524288, 3347.28, 150000, 2.5e-7, 26.004, 0.99999)]
+    ['26', '16.67', '0.5243', '3,347.3', '150,000', '2.5e-07', '26.004', '0.99999']
     """
     size = abs(x)
     if size >= 1e15 or 0 < size < 1e-4:
         return f"{x:.4g}"
-    if x == int(x) or size >= 1000:
+    if float(x).is_integer():
         return f"{x:,.0f}"
-    return f"{x:.2f}".rstrip("0").rstrip(".") if size >= 1 else f"{x:.4g}"
+    fewest = 1 if size >= 1000 else 2 if size >= 1 else 3 - math.floor(math.log10(size))
+    for decimals in range(fewest, 10):
+        text = f"{x:,.{decimals}f}".rstrip("0").rstrip(".")
+        if "." in text:
+            return text
+    return f"{x:,.0f}"
 
 
 def explain(name: str, args: Sequence[Any]) -> str:
@@ -54,7 +62,8 @@ def derive(spec: Function, values: Sequence[Any], result: Any) -> str:
         return str(result)
     shown = dict(zip(spec.args, values, strict=False))
     usual = {n for n, a in spec.args.items() if a.default is not REQUIRED and shown.get(n) == a.default}
-    text = _OPTIONAL.sub(lambda m: "" if set(_FIELD.findall(m[1])) <= usual else m[1], spec.derivation)
+    sentence = spec.derivation if isinstance(spec.derivation, str) else spec.derivation(*values)
+    text = _OPTIONAL.sub(lambda m: "" if set(_FIELD.findall(m[1])) <= usual else m[1], sentence)
     if spec.unrounded:
         shown["unrounded"] = spec.unrounded(*values)
     shown["result"] = result

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from .arguments import Number
 from .errors import Infeasible
-from .numeric import floor, is_array, where
+from .numeric import floor, is_array, maximum, where
 from .registry import function
 from .terms import BytesPerParam, GpuGb, HeadDim, KvBytes, KvHeads, Layers, MemoryFraction, ParamsB, ReservedGb, Tp
 from .traffic import ContextTokens
@@ -70,7 +70,7 @@ def kv_gb_per_seq(context_tokens: ContextTokens, kv_bytes_per_token: KvBytesPerT
     "KV pool per GPU",
     returns="GB/GPU",
     words="GPU memory x memory fraction - reserved - weights",
-    native="{gpu_gb}*{memory_fraction}-{reserved_gb}-{weights_gb}",
+    native="MAX(0,{gpu_gb}*{memory_fraction}-{reserved_gb}-{weights_gb})",
     derivation="{gpu_gb} GB x {memory_fraction} - {reserved_gb} GB reserved - {weights_gb} GB of weights"
     " = {result} GB per GPU",
     source="Worked example: 141 x 0.92 - 3 - 35.3 = 91.4 GB",
@@ -84,14 +84,15 @@ def kv_pool_gb(
     91.443
     """
     pool = gpu_gb * memory_fraction - reserved_gb - weights_gb
+    short = pool < -gpu_gb / 1e9  # an exact fit must not fail by the last bit, which differs between programs
     if is_array(pool):
-        return where(pool < 0, math.nan, pool)  # type: ignore[no-any-return]  # the registry reports the places
-    if pool < 0:
+        return where(short, math.nan, maximum(pool, 0.0))  # type: ignore[no-any-return]  # the registry says where
+    if short:
         raise Infeasible(
             f"{weights_gb:.4g} GB of weights and {reserved_gb:.4g} GB reserved do not fit"
             f" into {gpu_gb:.4g} GB x {memory_fraction:.4g}"
         )
-    return pool
+    return maximum(pool, 0.0)  # type: ignore[no-any-return]  # numeric works on any array type
 
 
 KvGbPerSeq = Annotated[float, Number("GB/GPU", "KV cache of one sequence on one GPU", example=kv_gb_per_seq, ge=0)]

@@ -17,9 +17,14 @@ from .registry import Function, literal, spec_of
 class Guard(NamedTuple):
     """A case in which a step has no number: the row says so in words, in Python and in cells alike."""
 
-    words: str
+    words: str | Callable[[Mapping[str, Any]], str]
     holds: Callable[[Mapping[str, Any]], bool]
     native: str  # the same condition in cell arithmetic, {name} for inputs and steps
+    shows: str = ""  # the words as a cell finds them, where they depend on other cells
+
+    def says(self, values: Mapping[str, Any]) -> str:
+        """The words of a case that holds."""
+        return self.words if isinstance(self.words, str) else self.words(values)
 
 
 class Step(NamedTuple):
@@ -58,14 +63,16 @@ NO_OUTPUT: Final = Guard("no output tokens", lambda v: v["output_tps"] == 0, "{o
 NO_TOKENS: Final = Guard("no tokens", lambda v: v["prompt_tps"] + v["output_tps"] == 0, "{prompt_tps}+{output_tps}=0")
 NO_ROOM: Final = Guard(
     "weights do not fit",
-    lambda v: v["gpu_gb"] * v["memory_fraction"] - v["reserved_gb"] - v["weights_gb"] < 0,
-    "{gpu_gb}*{memory_fraction}-{reserved_gb}-{weights_gb}<0",
+    lambda v: v["gpu_gb"] * v["memory_fraction"] - v["reserved_gb"] - v["weights_gb"] < -v["gpu_gb"] / 1e9,
+    "{gpu_gb}*{memory_fraction}-{reserved_gb}-{weights_gb}<-{gpu_gb}/1E9",
 )
 NO_SEQUENCES: Final = Guard(
-    "weights do not fit, or no tokens",
+    lambda v: v["kv_pool_gb"] if isinstance(v["kv_pool_gb"], str) else "no tokens",
     lambda v: isinstance(v["kv_pool_gb"], str) or v["kv_gb_per_seq"] == 0,
     "OR(ISTEXT({kv_pool_gb}),{kv_gb_per_seq}=0)",
+    shows='CHOOSE(1+ISTEXT({kv_pool_gb}),"no tokens",T({kv_pool_gb}))',
 )
+NO_VERDICT: Final = NO_OUTPUT._replace(shows="{tpot_worst_ms}")  # a shorter formula
 
 
 def _step(fn: Callable[..., Any], **details: Any) -> Step:
@@ -121,7 +128,7 @@ SECTIONS: Final[dict[str, tuple[Step, ...]]] = {
         _step(tpot.tpot_worst_ms, prints=53, guard=NO_OUTPUT),
         _step(tpot.tpot_best_ms, guard=NO_OUTPUT),
         _step(tpot.overlap_needed, guard=NO_OUTPUT),
-        _step(tpot.tpot_verdict, prints=tpot.MEASURE, guard=NO_OUTPUT),
+        _step(tpot.tpot_verdict, prints=tpot.MEASURE, guard=NO_VERDICT),
     ),
 }
 STEPS: Final = tuple(step for steps in SECTIONS.values() for step in steps)
@@ -167,7 +174,7 @@ def plan(inputs: Mapping[str, Any] | None = None) -> list[Result]:
             for a, ref in step.sources().items()
         }
         formula = step.function.formula({a: literal(x) for a, x in args.items()})
-        value = step.guard.words if step.guard and step.guard.holds(values) else step.function(**args)
+        value = step.guard.says(values) if step.guard and step.guard.holds(values) else step.function(**args)
         values[step.name] = value
         results.append(Result(step, value, formula))
     return results

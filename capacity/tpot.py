@@ -9,6 +9,9 @@ from .prefill import PrefillLoad
 from .registry import function
 from .terms import TargetMs
 
+# A target met exactly must not be lost to the last bit, which differs between programs: both twins allow 1e-9 more.
+_LIMIT: Final = 1 + 1 / 1e9
+
 SAFE: Final = "safe at any overlap"
 MEASURE: Final = "needs a measurement"
 FAILS: Final = "fails"
@@ -49,13 +52,25 @@ def tpot_best_ms(step_ms: StepMs, prefill_load: PrefillLoad, decode_load: Decode
     return step_ms * maximum(prefill_load, decode_load) / decode_load  # type: ignore[no-any-return]  # any array type
 
 
+def _overlap_sentence(target_ms: float, step_ms: float, prefill_load: float, decode_load: float) -> str:
+    if prefill_load == 0:
+        return "there is no prefill, so none must hide"
+    sentence = "1 - ({target_ms} ms - {step_ms} ms) / {step_ms} ms x {decode_load} / {prefill_load} = {unrounded}"
+    if 1 - (target_ms - step_ms) / step_ms * decode_load / prefill_load < 0:
+        return sentence + ", below 0: no prefill must hide"
+    return sentence + " of prefill must hide"
+
+
 @function(
     "Overlap needed",
     returns="fraction",
     words="1 - (target / step x decode load - decode load) / prefill load, at least 0",
-    native="({prefill_load}>0)*MAX(0,1-({target_ms}/{step_ms}-1)*{decode_load}/({prefill_load}+({prefill_load}=0)))",
-    derivation="1 - ({target_ms} ms / {step_ms} ms - 1) x {decode_load} / {prefill_load}"
-    " = {result} of prefill must hide",
+    native="({prefill_load}>0)*"
+    "MAX(0,1-({target_ms}-{step_ms})/{step_ms}*{decode_load}/({prefill_load}+({prefill_load}=0)))",
+    derivation=_overlap_sentence,
+    unrounded=lambda target_ms, step_ms, prefill_load, decode_load: (
+        1 - (target_ms - step_ms) / step_ms * decode_load / prefill_load if prefill_load else 0.0
+    ),
     source="Field notes: h = 1 - (target/step x decode - decode) / prefill; B=64 at 50 ms: 9.8%",
 )
 def overlap_needed(
@@ -69,7 +84,7 @@ def overlap_needed(
     0.098
     """
     spread = where(prefill_load == 0, 1.0, prefill_load)
-    needed = 1 - (target_ms / step_ms * decode_load - decode_load) / spread
+    needed = 1 - (target_ms - step_ms) / step_ms * decode_load / spread
     return where(prefill_load == 0, 0.0, maximum(0.0, needed))  # type: ignore[no-any-return]  # any array type
 
 
@@ -81,7 +96,7 @@ TpotBestMs = Annotated[float, Number("ms", "best-case TPOT", example=tpot_best_m
     "TPOT verdict",
     returns="text",
     words="worst <= target: safe at any overlap; best > target: fails; else needs a measurement",
-    native="CHOOSE(1+({tpot_worst_ms}>{target_ms})*(1+({tpot_best_ms}>{target_ms})),"
+    native="CHOOSE(1+({tpot_worst_ms}/{target_ms}>1+1/1E9)*(1+({tpot_best_ms}/{target_ms}>1+1/1E9)),"
     '"safe at any overlap","needs a measurement","fails")',
     derivation="worst case {tpot_worst_ms} ms, best case {tpot_best_ms} ms, target {target_ms} ms: {result}",
     source="Worked example at 50 ms: batch 32 safe at any overlap, 64 needs a measurement, 128 fails",
@@ -92,5 +107,5 @@ def tpot_verdict(target_ms: TargetMs, tpot_worst_ms: TpotWorstMs, tpot_best_ms: 
     >>> tpot_verdict(50, 53.3, 34.2)
     'needs a measurement'
     """
-    low = where(tpot_best_ms <= target_ms, MEASURE, FAILS)
-    return where(tpot_worst_ms <= target_ms, SAFE, low)  # type: ignore[no-any-return]  # any array type
+    unless_all_hides = where(tpot_best_ms / target_ms > _LIMIT, FAILS, MEASURE)
+    return where(tpot_worst_ms / target_ms > _LIMIT, unless_all_hides, SAFE)  # type: ignore[no-any-return]  # any array type

@@ -19,7 +19,7 @@ from workbook.sheets import audit, batch, inputs
 Values = dict[tuple[str, str], Any]
 
 # one input at a time: ordinary values, zero demand, weights that do not fit, and what is out of bounds
-CHANGES: list[tuple[str, Any]] = [
+SINGLE: list[tuple[str, Any]] = [
     ("req_per_s", 120.0),
     ("prompt_tokens", 8000.0),
     ("output_tokens", 1200.0),
@@ -51,6 +51,26 @@ CHANGES: list[tuple[str, Any]] = [
     ("tp", 2.5),
     ("mfu", "half"),
 ]
+# several at a time: no tokens at all; a target met to the last bit; weights that fill the memory to the last byte
+TOGETHER: list[dict[str, Any]] = [
+    {"prompt_tokens": 0.0, "output_tokens": 0.0},
+    {"prompt_tokens": 0.0, "output_tokens": 0.0, "gpu_gb": 20.0},
+    dict(
+        zip(
+            ["req_per_s", "prompt_tokens", "output_tokens", "params_b", "layers", "head_dim", "tp", "peak_tflops"],
+            (2.0, 4000.0, 100.0, 20.0, 32.0, 100.0, 1.0, 500.0),
+            strict=True,
+        ),
+        bandwidth_tb_s=8.0,
+        mfu=0.8,
+        batch=8.0,
+        target_ms=32.0,
+    ),
+    {"gpu_gb": 24.0, "memory_fraction": 0.95, "reserved_gb": 1.0, "params_b": 43.6},
+    {"gpu_gb": 192.0, "memory_fraction": 0.7, "reserved_gb": 3.0, "params_b": 262.8},
+]
+CHANGES: list[dict[str, Any]] = [*({name: value} for name, value in SINGLE), *TOGETHER]
+IDS = [", ".join(f"{k}={v}" for k, v in change.items())[:60] for change in CHANGES]
 ADDIN_CELLS = {
     *(("Audit", f"{column}{row}") for column in (audit.ADDIN, audit.DIFF) for row in audit.ROWS.values()),
     *(("Batch", f"{column}{row}") for column in batch.ADDIN.values() for row in range(6, 10)),
@@ -74,11 +94,9 @@ def address(name: str) -> tuple[str, str]:
     return "Inputs", f"F{inputs.ROWS[name]}"
 
 
-def as_opened(office: Office, path: Path, change: tuple[str, Any] | None = None) -> Values:
+def as_opened(office: Office, path: Path) -> Values:
     office.open(path)
     office.recalculate()
-    if change:
-        office.set(*address(change[0]), change[1])
     return office.cells()
 
 
@@ -88,28 +106,31 @@ def four_ways(template: Path, office_with_addin: Office, office_without_addin: O
     found: dict[str, list[Values]] = {}
     for name, office in (("office with", office_with_addin), ("office without", office_without_addin)):
         found[name] = [as_opened(office, template)]
-        for key, value in CHANGES:
-            office.set(*address(key), value)
+        for change in CHANGES:
+            for key, value in change.items():
+                office.set(*address(key), value)
             found[name].append(office.cells())
-            office.set(*address(key), INPUTS[key].example)
+            for key in change:
+                office.set(*address(key), INPUTS[key].example)
         assert not differing(office.cells(), found[name][0]), "the last value put back gives the first result again"
         office.close()
     for name, functions in (("formualizer with", True), ("formualizer without", False)):
         found[name] = [recalculate(template, functions=functions)]
-        for key, value in CHANGES:
-            found[name].append(recalculate(template, functions=functions, changes={address(key): value}))
+        for change in CHANGES:
+            cells = {address(key): value for key, value in change.items()}
+            found[name].append(recalculate(template, functions=functions, changes=cells))
     return found
 
 
 @pytest.mark.parametrize("state", ["with", "without"])
-@pytest.mark.parametrize("case", range(len(CHANGES) + 1), ids=["as built", *(f"{k}={v}" for k, v in CHANGES)])
+@pytest.mark.parametrize("case", range(len(CHANGES) + 1), ids=["as built", *IDS])
 def test_two_programs_agree_on_every_cell(state: str, case: int, four_ways: dict[str, list[Values]]) -> None:
     a, b = four_ways[f"office {state}"][case], four_ways[f"formualizer {state}"][case]
     assert not differing(a, b)
 
 
 @pytest.mark.parametrize("program", ["office", "formualizer"])
-@pytest.mark.parametrize("case", range(len(CHANGES) + 1), ids=["as built", *(f"{k}={v}" for k, v in CHANGES)])
+@pytest.mark.parametrize("case", range(len(CHANGES) + 1), ids=["as built", *IDS])
 def test_results_agree_with_and_without_the_functions(
     program: str, case: int, four_ways: dict[str, list[Values]]
 ) -> None:
@@ -119,16 +140,16 @@ def test_results_agree_with_and_without_the_functions(
     assert not differing(a, b, ADDIN_CELLS)
 
 
-@pytest.mark.parametrize("case", range(len(CHANGES)), ids=[f"{k}={v}" for k, v in CHANGES])
+@pytest.mark.parametrize("case", range(len(CHANGES)), ids=IDS)
 def test_every_step_equals_the_python_plan(case: int, four_ways: dict[str, list[Values]]) -> None:
-    name, value = CHANGES[case]
-    bad = not isinstance(value, float) or not INPUTS[name].fits(value)
+    change = CHANGES[case]
+    bad = any(not isinstance(value, float) or not INPUTS[name].fits(value) for name, value in change.items())
     for way in four_ways.values():
         audited = {s.name: way[case + 1]["Audit", f"F{audit.ROWS[s.name]}"] for s in STEPS}
         if bad:
             assert set(audited.values()) == {ExcelError("#N/A")}
             continue
-        for result in plan({name: value}):
+        for result in plan(change):
             assert agree(audited[result.step.name], result.value), result.step.name
 
 
@@ -228,3 +249,35 @@ def test_formulas_of_the_functions_sheet_give_the_results_beside_them(template: 
     values = recalculate(template, changes=changes)
     for cell, row in zip(changes, rows, strict=True):
         assert agree(values[cell], row[7].value), row[8].value
+
+
+@pytest.mark.parametrize("program", ["office with", "office without", "formualizer with", "formualizer without"])
+def test_whatever_is_no_number_fails_in_words(
+    program: str, template: Path, office_with_addin: Office, office_without_addin: Office
+) -> None:
+    """Blank, text, boolean and error in an editable cell: its check says FAIL, results are #N/A, the master fails."""
+    cells = {
+        ("Inputs", f"F{inputs.ROWS['utilization']}"): (("Inputs", f"K{inputs.ROWS['utilization']}"), ("Audit", "F52")),
+        ("Inputs", f"F{inputs.ROWS['layers']}"): (("Inputs", f"K{inputs.ROWS['layers']}"), ("Batch", "J7")),
+        ("Batch", "B6"): (("Batch", f"{batch.INPUT_CHECK}6"), ("Batch", f"{batch.KV_FIT}6")),
+        ("Requests", "C6"): (("Requests", "E6"), ("Requests", "F6")),
+    }
+    office = {"office with": office_with_addin, "office without": office_without_addin}.get(program)
+    for cell, (check, result) in cells.items():
+        # in LibreOffice TRUE in a cell that is formatted as a number is the number 1
+        for bad in ("sixty-five", "=NA()", "=1/0", None, *(() if office else (True,))):
+            if office is None:
+                values = recalculate(template, functions="without" not in program, changes={cell: bad})
+            else:
+                office.open(template)
+                office.recalculate()
+                if isinstance(bad, str) and bad.startswith("="):
+                    office.formula(*cell, bad)
+                else:
+                    office.set(*cell, bad)
+                values = office.cells()
+            assert values[check] == "FAIL", (cell, bad)
+            assert values[result] == ExcelError("#N/A"), (cell, bad)
+            assert "FAIL" in values["About", "B3"], (cell, bad)
+    if office is not None:
+        office.close()

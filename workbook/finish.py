@@ -40,6 +40,7 @@ def finish(source: Path, target: Path, values: Mapping[Cell, Any], alt_texts: Se
         parts[part] = _serialize(tree)
     _add_shared_strings(parts, texts)
     _describe_charts(parts, alt_texts)
+    parts["docProps/core.xml"] = _modified_when_created(parts["docProps/core.xml"])
     parts["xl/styles.xml"] = _order_fonts(parts["xl/styles.xml"])
     parts["xl/workbook.xml"] = _trust_results(parts["xl/workbook.xml"])
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
@@ -128,6 +129,13 @@ def _describe_charts(parts: dict[str, bytes], alt_texts: Sequence[str]) -> None:
         for frame in tree.iter("{*}graphicFrame"):
             frame.find(".//{*}cNvPr").set("descr", remaining.pop(0))
         parts[part] = _serialize(tree)
+
+
+def _modified_when_created(core_xml: bytes) -> bytes:
+    """The build's date in place of openpyxl's clock, so that a build can be repeated to the byte."""
+    tree = etree.fromstring(core_xml)
+    tree.find("{*}modified").text = tree.find("{*}created").text
+    return _serialize(tree)
 
 
 def _order_fonts(styles_xml: bytes) -> bytes:

@@ -24,7 +24,7 @@ START_WITHIN_S = 120
 STOP_WITHIN_S = 30
 RESTART = 81  # soffice's way of asking, after it has made a fresh profile, to be started again
 FORMULAS = 16  # com.sun.star.sheet.CellFlags.FORMULA
-EVERYTHING = 1023  # all flags of com.sun.star.sheet.CellFlags
+CONTENTS = 1 | 2 | 4 | 16  # com.sun.star.sheet.CellFlags: value, date, text, formula; the style stays
 FILTERS = {".pdf": "calc_pdf_Export", ".xlsx": "Calc MS Excel 2007 XML", ".ods": "calc8"}
 ERRORS = {
     503: "#NUM!",
@@ -127,7 +127,7 @@ class Session:
         """Write a value into a cell, or blank it."""
         cell = self._range(sheet, address)
         if value is None:
-            cell.clearContents(EVERYTHING)
+            cell.clearContents(CONTENTS)
         elif isinstance(value, bool):
             cell.setFormula("=TRUE()" if value else "=FALSE()")  # Calc has no other way to put a boolean
         elif isinstance(value, str):

@@ -12,10 +12,10 @@ from capacity import __version__
 
 from ..frame import FIRST_ROW, Column, frame, link, put, put_text, section
 from ..style import BAD, CAUTION, GOOD, STYLES, color_words
-from . import audit
+from . import audit, checks
 
 TITLE: Final = "About"
-COLUMNS: Final = (Column("#", 4, "right"), Column("Topic", 42), Column("Content", 24), Column("Notes", 84))
+COLUMNS: Final = (Column("#", 5, "center"), Column("Topic", 42), Column("Content", 24), Column("Notes", 84))
 
 # Sheet -> (class, what it is for); the classes are control, input, working and output.
 SHEETS: Final[dict[str, tuple[str, str]]] = {
@@ -85,13 +85,27 @@ def write(ws: Worksheet, built: date) -> None:
 
 def _answers(ws: Worksheet, row: int) -> int:
     section(ws, row, "The answer", len(COLUMNS))
+    row += 1
+    put_text(ws, (row, 2), "Fits in GPU memory", "Label", "left")
+    fits = f'(inputs_bad=0)*(1+({checks.cell(checks.ROOM)}="PASS"))'
+    put(ws, (row, 3), f'=CHOOSE(1+{fits},NA(),"does not fit","yes")', "Result", align="left")
+    put_text(
+        ws,
+        (row, 4),
+        "weights and the KV cache of the batch; a fleet that does not fit is priced all the same",
+        "Note",
+        "left",
+    )
+    color_words(ws, f"C{row}:C{row}", {"yes": GOOD, "": BAD})
+    ws.row_dimensions[row].height = 18
     for label, step, unit, note in ANSWERS:
         row += 1
         put_text(ws, (row, 2), label, "Label", "left")
         put(ws, (row, 3), f"={audit.cell(step)}", "Result", unit, "left")
         put_text(ws, (row, 4), note, "Note", "left")
         ws.row_dimensions[row].height = 18
-    color_words(ws, f"C{FIRST_ROW + 6}:C{FIRST_ROW + 6}", {"safe": GOOD, "needs": CAUTION, "fails": BAD})
+        if step == "tpot_verdict":
+            color_words(ws, f"C{row}:C{row}", {"safe": GOOD, "needs": CAUTION, "fails": BAD})
     return row + 1
 
 

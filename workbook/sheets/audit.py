@@ -18,7 +18,7 @@ from . import inputs
 
 TITLE: Final = "Audit"
 COLUMNS: Final = (
-    Column("#", 4, "right"),
+    Column("#", 5, "center"),
     Column("Quantity", 34),
     Column("Formula in words", 44),
     Column("Add-in", 21, "right"),
@@ -60,6 +60,11 @@ def span(column: str) -> str:
     return f"{TITLE}!${column}${FIRST_STEP}:${column}${LAST}"
 
 
+def weightless() -> str:
+    """Whether a sequence takes no room at all: no tokens, and weights that fit."""
+    return f"AND({cell('kv_gb_per_seq')}=0,ISNUMBER({cell('kv_pool_gb')}))"
+
+
 def write(ws: Worksheet) -> None:
     """Write the sheet."""
     frame(
@@ -87,7 +92,7 @@ def write(ws: Worksheet) -> None:
 
 def _input_row(ws: Worksheet, number: int, name: str) -> None:
     row, argument = ROWS[name], INPUTS[name]
-    put(ws, (row, 1), f"i{number}", "Note", align="right")
+    put(ws, (row, 1), f"i{number}", "Note", align="center")
     put_text(ws, (row, 2), argument.label, "Label", "left")
     put_text(ws, (row, 3), f"{name}, from {inputs.TITLE} row {inputs.ROWS[name]}", "Note", "left")
     put(ws, f"{VALUE}{row}", f"={inputs.cell(name)}", "Result", argument.unit, "right")
@@ -103,19 +108,20 @@ def refs(step: Step, column: str) -> dict[str, str]:
 
 
 def _ref(name: str, column: str) -> str:
-    return f"${VALUE}${ROWS[name]}" if name in INPUTS else f"{column}{ROWS[name]}"
+    return f"{VALUE if name in INPUTS else column}{ROWS[name]}"
 
 
 def guarded(step: Step, formula: str, names: dict[str, str]) -> str:
     """The formula, or the guard's words where it has no number."""
     if step.guard is None:
         return f"={formula}"
-    return f'=IF({step.guard.native.format(**names)},"{step.guard.words}",{formula})'
+    words = step.guard.shows.format(**names) if step.guard.shows else f'"{step.guard.words}"'
+    return f"=IF({step.guard.native.format(**names)},{words},{formula})"
 
 
 def _step_row(ws: Worksheet, number: int, step: Step) -> None:
     row, spec = ROWS[step.name], step.function
-    put(ws, (row, 1), number, "Note", align="right")
+    put(ws, (row, 1), number, "Note", align="center")
     put_text(ws, (row, 2), step.quantity, "Label", "left")
     put_text(ws, (row, 3), spec.words, "Note", "left")
     for column, formula in (

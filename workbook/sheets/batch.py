@@ -67,7 +67,8 @@ RESULT: Final = _columns(_FIRST_RESULT, _NAMES)
 ADDIN: Final = _columns(_ADDIN_FIRST, CALLED_UP + _NAMES)
 NATIVE: Final = _columns(_ADDIN_FIRST + _GROUP, CALLED_UP + _NAMES)
 PRINTED: Final = _columns(
-    _PRINTED_FIRST, ("batch", "decode_step_ms", "gpus", "tpot_worst_ms", "usd_per_m_tokens", "as_printed", "agree")
+    _PRINTED_FIRST,
+    ("batch", "decode_step_ms", "gpus", "tpot_worst_ms", "usd_per_m_tokens", "as_printed", "agree_fleet", "agree_tpot"),
 )
 
 
@@ -77,7 +78,7 @@ def _headers() -> tuple[Column, ...]:
     )
     working = (*(Column(SHORT[n], 11.5, "right") for n in CALLED_UP), *results)
     return (
-        Column("#", 4, "right"),
+        Column("#", 5, "center"),
         Column("Decode batch [sequences]", 22, "right"),
         Column("TPOT target [ms]", 10, "right"),
         *results,
@@ -88,7 +89,8 @@ def _headers() -> tuple[Column, ...]:
         *(c._replace(header=f"Native: {c.header}") for c in working),
         *(Column(f"Printed: {h}", 10, "right") for h in ("batch", "step", "GPUs", "worst TPOT", "per M output")),
         Column("As printed", 10, "center"),
-        Column("Engines agree", 10, "center"),
+        Column("Fleets agree", 10, "center"),
+        Column("TPOTs agree", 10, "center"),
     )
 
 
@@ -107,7 +109,7 @@ def write(ws: Worksheet) -> None:
     )
     ws.row_dimensions[5].height = 46
     for row, sizes in enumerate(BATCHES, FIRST_ROW):
-        put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="right")
+        put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="center")
         put(ws, f"B{row}", sizes.batch, "Input", "sequences", "right")
         put(ws, f"C{row}", f"={audit.cell('target_ms')}", "Calculation", "ms", "right")
         _results(ws, row)
@@ -152,13 +154,16 @@ def _results(ws: Worksheet, row: int) -> None:
         pick = f'IF(engine_active="Native",{NATIVE[step.name]}{row},{ADDIN[step.name]}{row})'
         formula = f'=IF(${INPUT_CHECK}{row}="FAIL",NA(),{pick})'
         put(ws, f"{RESULT[step.name]}{row}", formula, "Result", step.function.unit, "right")
-    fits = f'=IF(B{row}<=N({audit.cell("max_seqs")}),"fits","overflows")'
-    put(ws, f"{KV_FIT}{row}", fits, "Check")
+    fits = f'CHOOSE(1+OR({audit.weightless()},B{row}<=N({audit.cell("max_seqs")})),"overflows","fits")'
+    put(ws, f"{KV_FIT}{row}", f'=IF({INPUT_CHECK}{row}="FAIL",NA(),{fits})', "Check")
     b = f"B{row}"
-    good = f'AND(inputs_bad=0,COUNT({b})=1,COUNTIF({b},">=1"),SUM({b})=INT(SUM({b})))'
-    put(ws, f"{INPUT_CHECK}{row}", f'=IF({good},"PASS","FAIL")', "Check")
+    good = f"AND({b}>=1,{b}=INT({b}))"
+    counts = f"AND(inputs_bad=0,COUNT({b})=1)"
+    put(ws, f"{INPUT_CHECK}{row}", f'=IF({counts},CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
     seed = f"AND(at_seed,{b}={PRINTED['batch']}{row})"
-    states = f"1+{PRINTED['agree']}{row}*(1+{seed}*(2*{PRINTED['as_printed']}{row}-1))"
+    states = (
+        f"1+{PRINTED['agree_fleet']}{row}*{PRINTED['agree_tpot']}{row}*(1+{seed}*(2*{PRINTED['as_printed']}{row}-1))"
+    )
     put(ws, f"{CHECK}{row}", f'=CHOOSE({states},"FAIL","inputs changed","PASS")', "Check")
 
 
@@ -200,16 +205,16 @@ def _printed(ws: Worksheet, row: int, sizes: tuple[float, ...]) -> None:
         "Calculation",
         align="center",
     )
-    pairs = [(ADDIN[n] + str(row), NATIVE[n] + str(row)) for n in ("gpus", "tpot_worst_ms", "tpot_verdict")]
-    (a, b), (c, d), (e, f) = pairs
-    agree = f"AND({a}={b},ABS(N({c})-N({d}))<=tolerance*N({d}),{e}={f})"
-    put(
-        ws,
-        f"{PRINTED['agree']}{row}",
-        only_one_engine(f"{INPUT_CHECK}{row}", agree),
-        "Calculation",
-        align="center",
-    )
+    verdicts = f"{ADDIN['tpot_verdict']}{row}={NATIVE['tpot_verdict']}{row}"
+    for column, name, words in (("agree_fleet", "gpus", ""), ("agree_tpot", "tpot_worst_ms", verdicts)):
+        close = _close(f"{ADDIN[name]}{row}", f"{NATIVE[name]}{row}")
+        agree = only_one_engine(f"{INPUT_CHECK}{row}", f"AND({close},{words})" if words else close)
+        put(ws, f"{PRINTED[column]}{row}", agree, "Calculation", align="center")
+
+
+def _close(a: str, b: str) -> str:
+    """Whether two numbers agree within the tolerance; words count as 0."""
+    return f"ABS(N({a})-N({b}))<=tolerance*N({b})"
 
 
 def only_one_engine(input_check: str, agree: str) -> str:

@@ -16,7 +16,7 @@ from .blocks import BATCH_LAST, REQUEST_LAST
 
 TITLE: Final = "Checks"
 COLUMNS: Final = (
-    Column("#", 4, "right"),
+    Column("#", 5, "center"),
     Column("Quantity", 44),
     Column("What it means", 56),
     Column("At least", 10, "right"),
@@ -29,6 +29,9 @@ COLUMNS: Final = (
     Column("Check", 9, "center"),
 )
 VALUE, CHECK = letter(COLUMNS, "Value"), letter(COLUMNS, "Check")
+
+
+ROOM: Final = "Resident sequences left beside the batch"
 
 
 class Check(NamedTuple):
@@ -107,9 +110,9 @@ def checks() -> tuple[Check, ...]:
             audit.TITLE,
         ),
         Check(
-            "Resident sequences left beside the batch",
+            ROOM,
             "The KV cache of the batch fits into the pool",
-            f"N({a('max_seqs')})-{a('batch')}",
+            f"IF({audit.weightless()},0,N({a('max_seqs')})-{a('batch')})",
             "sequences",
             "Smaller batch, FP8 KV, higher TP or a larger GPU",
             audit.TITLE,
@@ -177,6 +180,12 @@ LAST: Final = FIRST_ROW + len(checks()) - 1
 OVERALL_ROW: Final = LAST + 2
 
 
+def cell(quantity: str) -> str:
+    """Absolute address of a check's PASS or FAIL."""
+    row = FIRST_ROW + [c.quantity for c in checks()].index(quantity)
+    return f"{TITLE}!${CHECK}${row}"
+
+
 def write(ws: Worksheet) -> None:
     """Write the sheet and the name of the master check."""
     frame(
@@ -188,7 +197,7 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
     )
     for row, check in enumerate(checks(), FIRST_ROW):
-        put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="right")
+        put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="center")
         put_text(ws, (row, 2), check.quantity, "Label", "left")
         put_text(ws, (row, 3), check.meaning, "Note", "left")
         put(ws, (row, 4), f"={check.low}", "Calculation", check.unit, "right")
@@ -199,8 +208,8 @@ def write(ws: Worksheet) -> None:
         link(put_text(ws, (row, 9), check.where, "Note", "left"), check.where)
         put(ws, (row, 10), f"={check.tolerance}", "Calculation", align="right").number_format = '0E+00;;"0"'
         v = f"{VALUE}{row}"
-        limits = f'COUNTIF({v},">="&D{row}),OR(E{row}="no limit",COUNTIF({v},"<="&E{row}))'
-        put(ws, f"{CHECK}{row}", f'=IF(AND(COUNT({v})=1,{limits}),"PASS","FAIL")', "Check")
+        within = f'AND({v}>=D{row},OR(E{row}="no limit",{v}<=E{row}))'
+        put(ws, f"{CHECK}{row}", f'=IF(COUNT({v})=1,CHOOSE(1+{within},"FAIL","PASS"),"FAIL")', "Check")
         if check.high == "tolerance":
             for column in (5, 6):
                 ws.cell(row, column).number_format = '0.0E+00;;"0"'

@@ -1,5 +1,6 @@
 """Functions: the reference of every function: each argument with its unit, bounds, default and example."""
 
+import math
 from typing import Final
 
 from openpyxl.styles import Alignment
@@ -13,7 +14,7 @@ from ..frame import FIRST_ROW, Column, frame, put, put_text
 
 TITLE: Final = "Functions"
 COLUMNS: Final = (
-    Column("#", 4, "right"),
+    Column("#", 5, "center"),
     Column("Function", 24),
     Column("Argument", 20),
     Column("Meaning", 62),
@@ -45,15 +46,17 @@ def _function(ws: Worksheet, row: int, number: int, spec: Function) -> int:
     """One function: a band with its name, result and formula, then a row per argument. Returns the next free row."""
     for column in range(1, len(COLUMNS) + 1):
         put(ws, (row, column), None, "Section")
-    put(ws, (row, 1), number, "Section", align="right")
+    put(ws, (row, 1), number, "Section", align="center")
     put_text(ws, (row, 2), spec.name, "Section")
     put_text(ws, (row, 4), spec.doc, "Section")
     put_text(ws, (row, 5), spec.unit, "Section", "left")
     put_text(ws, (row, 6), f"result: {spec.label}", "Section", "left")
     result = spec(*spec.examples)
-    put(ws, (row, 8), result, "Section", spec.unit, "right")
+    shown = put(ws, (row, 8), result, "Section", spec.unit, "right")
+    shown.alignment = Alignment(horizontal="right", vertical="center", wrap_text=spec.returns_text)
     put_text(ws, (row, 9), f"={spec.formula()}", "Code", "left")
-    ws.row_dimensions[row].height = 28 if len(spec.doc) > 60 or len(spec.formula()) > 52 else 18
+    lines = max(len(spec.doc) / 60, len(spec.formula()) / 52, len(str(result)) / 24 if spec.returns_text else 1)
+    ws.row_dimensions[row].height = 18 if lines <= 1 else 14 * math.ceil(lines)
     ws.cell(row, 4).alignment = Alignment(horizontal="left", vertical="center", wrap_text=True, indent=1)
     for name, argument in spec.args.items():
         row += 1

@@ -19,7 +19,7 @@ from .blocks import BATCH_CELLS, REQUEST_CELLS
 
 TITLE: Final = "Inputs"
 COLUMNS: Final = (
-    Column("#", 4, "right"),
+    Column("#", 5, "center"),
     Column("Quantity", 42),
     Column("Argument", 18),
     Column("At least", 8, "center"),
@@ -32,6 +32,7 @@ COLUMNS: Final = (
     Column("Check", 9, "center"),
     Column("Source", 42),
     Column("Note", 46),
+    Column("Is a number", 10, "center"),  # beside the printed area
 )
 ENGINES: Final = ("Auto", "Add-in", "Native")
 ROW_HEIGHT: Final = 26  # two lines of text
@@ -45,7 +46,7 @@ CHOICES_ROW: Final = LAST + 2
 ENGINE_ROW: Final = CHOICES_ROW + len(ENGINES) + 1
 TOLERANCE_ROW: Final = ENGINE_ROW + 1
 STATE_ROW: Final = TOLERANCE_ROW + 2  # first of the computed rows
-VALUE, SEED, CHECK = (letter(COLUMNS, h) for h in ("Value", "Worked example", "Check"))
+VALUE, SEED, CHECK, NUMERIC = (letter(COLUMNS, h) for h in ("Value", "Worked example", "Check", "Is a number"))
 
 
 def cell(name: str) -> str:
@@ -88,7 +89,7 @@ def criterion(bound: str) -> str:
 
 def _input_row(ws: Worksheet, name: str, argument: Number, note: dict[str, str]) -> None:
     row = ROWS[name]
-    put(ws, (row, 1), list(ROWS).index(name) + 1, "Note", align="right")
+    put(ws, (row, 1), list(ROWS).index(name) + 1, "Note", align="center")
     put_text(ws, (row, 2), f"{argument.label}{argument.meaning[len(argument.label) :]}", "Label", "left")
     put_text(ws, (row, 3), name, "Code", "left")
     put_text(ws, (row, 4), criterion(argument.low), "Note", "center")
@@ -98,7 +99,7 @@ def _input_row(ws: Worksheet, name: str, argument: Number, note: dict[str, str])
     put_text(ws, (row, 8), "whole" if argument.whole else "any", "Note", "center")
     put(ws, f"{SEED}{row}", _number(argument.example), "Reference figure", argument.unit, "right")
     put(ws, (row, 10), date.fromisoformat(note["as_of"]), "Note", "date", "center")
-    put(ws, f"{CHECK}{row}", _check(row), "Check")
+    _put_check(ws, row)
     put_text(ws, (row, 12), note["source"], "Note", "left")
     put_text(ws, (row, 13), _with_confidence(note), "Note", "left")
     validation = _validation(name, argument, value.coordinate)
@@ -119,7 +120,14 @@ def _number(x: float) -> float | int:
 def _check(row: int) -> str:
     v, low, high, kind = f"{VALUE}{row}", f"D{row}", f"E{row}", f"H{row}"
     limits = f'COUNTIF({v},{low}),OR({high}="{NO_LIMIT}",COUNTIF({v},{high}))'
-    return f'=IF(AND(COUNT({v})=1,{limits},OR({kind}="any",SUM({v})=INT(SUM({v})))),"PASS","FAIL")'
+    good = f'AND({limits},OR({kind}="any",{v}=INT({v})))'
+    return f'=IF({NUMERIC}{row}=1,CHOOSE(1+{good},"FAIL","PASS"),"FAIL")'
+
+
+def _put_check(ws: Worksheet, row: int) -> None:
+    """The check of a numeric input, and beside the printed area whether it is a number at all."""
+    put(ws, f"{NUMERIC}{row}", f"=COUNT({VALUE}{row})", "Calculation", align="center")
+    put(ws, f"{CHECK}{row}", _check(row), "Check")
 
 
 def _validation(name: str, argument: Number, at: str) -> DataValidation:
@@ -199,7 +207,7 @@ def _engine_rows(ws: Worksheet) -> None:
         ),
     }
     for row, (label, name, low, high, unit, kind, note) in texts.items():
-        put(ws, (row, 1), len(ROWS) + row - ENGINE_ROW + 1, "Note", align="right")
+        put(ws, (row, 1), len(ROWS) + row - ENGINE_ROW + 1, "Note", align="center")
         for column, text, style, align in (
             (2, label, "Label", "left"),
             (3, name, "Code", "left"),
@@ -217,7 +225,7 @@ def _engine_rows(ws: Worksheet) -> None:
     ws[f"{SEED}{TOLERANCE_ROW}"].number_format = "0E+00"
     in_list = f"SUMPRODUCT(--({choices}={engine.coordinate}))=1"
     put(ws, f"{CHECK}{ENGINE_ROW}", f'=IF({in_list},"PASS","FAIL")', "Check")
-    put(ws, f"{CHECK}{TOLERANCE_ROW}", _check(TOLERANCE_ROW), "Check")
+    _put_check(ws, TOLERANCE_ROW)
 
 
 def _state_rows(ws: Worksheet) -> None:

@@ -15,7 +15,7 @@ from .blocks import REQUEST_LAST, REQUESTS, RequestRow
 
 TITLE: Final = "Requests"
 COLUMNS: Final = (
-    Column("#", 4, "right"),
+    Column("#", 5, "center"),
     Column("Request", 30),
     Column("Prompt [tokens]", 12, "right"),
     Column("Output [tokens]", 12, "right"),
@@ -50,7 +50,7 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
     )
     for row, request in enumerate(REQUESTS, FIRST_ROW):
-        put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="right")
+        put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="center")
         put_text(ws, f"B{row}", request.label, "Label", "left")
         put(ws, f"C{row}", request.prompt_tokens, "Input", "tokens", "right")
         put(ws, f"D{row}", request.output_tokens, "Input", "tokens", "right")
@@ -67,8 +67,9 @@ def write(ws: Worksheet) -> None:
 
 def _row(ws: Worksheet, row: int) -> None:
     c, d = f"C{row}", f"D{row}"
-    good = f'AND(inputs_bad=0,COUNT({c}:{d})=2,COUNTIF({c}:{d},">=0")=2)'
-    put(ws, f"E{row}", f'=IF({good},"PASS","FAIL")', "Check")
+    numbers = f"COUNT({c}:{d})=2"
+    good = f"AND({c}>=0,{d}>=0)"
+    put(ws, f"E{row}", f'=IF(AND(inputs_bad=0,{numbers}),CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
     work = f'=IF(E{row}="FAIL",NA(),IF(engine_active="Native",L{row},K{row}))'
     put(ws, f"F{row}", work, "Result", "replica-s", "right")
     cell = audit.cell
@@ -101,7 +102,7 @@ def _working(ws: Worksheet, row: int, request: RequestRow) -> None:
     for column, value, shown in zip("MNOP", request[1:], ("#,##0", "#,##0", "0.00", '0"x"'), strict=True):
         put(ws, f"{column}{row}", value, "Reference figure", align="right").number_format = shown
     same = f"AND(ROUND(N(F{row}),2)=O{row},ROUND(N(H{row}),0)=P{row})"
-    put(ws, f"Q{row}", f'=IF(E{row}="FAIL",FALSE,{same})', "Calculation", align="center")
+    put(ws, f"Q{row}", f'=IF(COUNTIF(E${FIRST_ROW}:E{row},"FAIL")>0,FALSE,{same})', "Calculation", align="center")
     agree = only_one_engine(f"E{row}", f"ABS(K{row}-L{row})<=tolerance*L{row}")
     put(ws, f"R{row}", agree, "Calculation", align="center")
 
