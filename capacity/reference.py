@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from . import cost, decode, fleet, memory, meta, prefill, tpot, traffic
+from . import cost, decode, fleet, lookup, memory, meta, prefill, tpot, traffic
 from .arguments import REQUIRED, Argument
 from .explain import number
 from .registry import FUNCTIONS, Function, literal
@@ -24,6 +24,7 @@ TOPICS: Final = {
     "Fleet": fleet,
     "Cost": cost,
     "TPOT": tpot,
+    "Facts": lookup,
     "About the functions": meta,
 }
 

@@ -9,7 +9,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_type_hints
+from typing import Any, Final, get_type_hints
 
 from .arguments import OMITTED, REQUIRED, Argument, Ignored, Number, Text
 from .errors import CallError, Infeasible, UnknownName
@@ -17,6 +17,14 @@ from .numeric import is_array, misfit
 from .units import UNITS
 
 FUNCTIONS: dict[str, "Function"] = {}
+
+# what docstrings say of arguments, result and errors: of functions that calculate, and of those that look up
+_ARRAYS: Final = (
+    "each a number, a NumPy array or a pandas Series; arrays broadcast",
+    ", of the arguments' shape",
+    "InputError out of bounds, InputTypeError for another type, Infeasible without an answer",
+)
+_SINGLE: Final = ("one value each", "", "InputError for another type, UnknownName for a name that does not exist")
 
 
 class Function:
@@ -67,6 +75,11 @@ class Function:
         return self.unit == "text"
 
     @property
+    def may_be_text(self) -> bool:
+        """True when the result is a text, or may be one."""
+        return self.unit in ("text", "number or text")
+
+    @property
     def signature(self) -> str:
         """REPLICAS(busy_replicas, [utilization], [spares])"""
         shown = [n if a.default is REQUIRED else f"[{n}]" for n, a in self.args.items()]
@@ -75,11 +88,11 @@ class Function:
     @property
     def reference(self) -> str:
         """The part of the docstring that the definition itself knows."""
-        lines = ["Arguments (each a number, a NumPy array or a pandas Series; arrays broadcast):"]
+        taken, returned, errors = _ARRAYS if any(isinstance(a, Number) for a in self.args.values()) else _SINGLE
+        lines = [f"Arguments ({taken}):"]
         lines += [f"    {name}: {self.help(name)}" for name in self.args]
-        lines.append(f"Returns: {self.label} [{self.unit}], of the arguments' shape.")
-        lines.append("Errors: InputError out of bounds, InputTypeError for another type, Infeasible without an answer.")
-        return "\n".join([*lines, f"Source: {self.source}"])
+        lines.append(f"Returns: {self.label} [{self.unit}]{returned}.")
+        return "\n".join([*lines, f"Errors: {errors}.", f"Source: {self.source}"])
 
     def help(self, name: str) -> str:
         """One line about an argument, as a function wizard shows it."""
@@ -118,7 +131,7 @@ class Function:
         if type(result) is float:
             if not math.isfinite(result):
                 raise Infeasible(f"{self.name} has no finite result for these arguments")
-        elif not self.returns_text:
+        elif not self.may_be_text:
             _refuse_non_finite(self.name, result)
         return result
 

@@ -41,16 +41,18 @@ def _result(x):
 
 
 def _answer(spec, args):
-    """The result in the form that the function's UNO type asks for: a text alone, numbers as rows.
+    """The result in the form that the function's UNO type asks for: what may be a text alone, numbers as rows.
 
     Should anything be raised here, Calc shows #VALUE! in the one cell.
     """
     result = call(spec.name, [_argument(x) for x in args])
-    if not spec.returns_text:
-        rows = result if isinstance(result, list) else [[result]]
-        return tuple(tuple(_result(x) for x in row) for row in rows)
-    # a text within rows never equals anything in Calc, so that checks would pass in silence: an error is honest
-    return _NAN["#VALUE!"] if isinstance(result, list) else _result(result)
+    rows = result if isinstance(result, list) else [[result]]
+    if spec.may_be_text and rows is not result:
+        return _result(result)
+    if spec.returns_text or any(type(x) is str for row in rows for x in row):
+        # a text within rows never equals anything in Calc, so that checks would pass in silence: an error is honest
+        return _NAN["#VALUE!"]
+    return tuple(tuple(_result(x) for x in row) for row in rows)
 
 
 def _method(spec):
