@@ -1,6 +1,7 @@
 """What an argument is: unit, meaning, bounds, default and the worked example's value. A check is a sentence."""
 
 import math
+import re
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, Final
@@ -114,7 +115,9 @@ class Number:
                 return float(x)
             except OverflowError:
                 raise InputError(name, x, "must be a finite number") from None
-        raise InputTypeError(name, x, "is required") if x is OMITTED else InputTypeError(name, x, "must be a number")
+        if x is OMITTED:
+            raise InputTypeError(name, x, "is required")
+        raise InputTypeError(name, x, "must be a number", _comma_hint(x))
 
     def _hint(self, x: float) -> str:
         """A percentage typed as a whole number is the commonest slip: say so; 1.5 is hardly meant as 1.5%."""
@@ -164,6 +167,27 @@ class Ignored:
 
 
 Argument = Number | Text | Ignored
+
+
+def typed(text: str) -> float | str:
+    """A text as a cell takes it when it is typed: a number, a percentage as its hundredth, or the text itself.
+
+    >>> typed("2.5"), typed("65%"), typed("H200")
+    (2.5, 0.65, 'H200')
+    """
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return text
+
+
+def _comma_hint(x: Any) -> str:
+    """What a number with commas may mean: groups of thousands, or a decimal comma."""
+    if not isinstance(x, str) or "," not in x:
+        return ""
+    thousands = re.fullmatch(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?%?", x)
+    plain = x.replace(",", "") if thousands else x.replace(",", ".")
+    return "" if isinstance(typed(plain), str) else f"did you mean {plain}?"
 
 
 def _is_number(x: Any) -> bool:

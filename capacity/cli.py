@@ -5,8 +5,11 @@ sentence on stderr and exit code 2.
 """
 
 import json
+import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -16,8 +19,9 @@ from ._version import VERSION
 from .errors import CallError, CapacityError, InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
+    from .families import ModelFacts
     from .plan import Result
 
 # Typer exports only this leaf of its usage errors, from its own copy of Click or from Click itself, as versions differ.
@@ -37,12 +41,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit code: 0, or 2 when something is wrong with the call."""
     try:
         code = app(args=argv, prog_name="capacity", standalone_mode=False)
+        sys.stdout.flush()
     except CapacityError as error:
         return _refuse(str(error))
     except _UsageError as error:
         return _refuse(error.format_message())
     except typer.Abort:
         return _refuse("stopped")
+    except (BrokenPipeError, SystemExit):  # whoever read the pipe has enough; Rich and Click then end the process
+        _drop_output()
+        return 0
+    except OSError as error:
+        _drop_output()
+        return _refuse(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
     return code if isinstance(code, int) else 0
 
 
@@ -89,7 +100,28 @@ def addin(path: Annotated[Path, typer.Argument(help="The extension to write, e.g
     from addin.libreoffice import build as build_extension
 
     _write(path, ".oxt", "LibreOffice extension", build_extension)
-    typer.echo(f"Install it with: unopkg add {path}")
+    typer.echo(f"Install it with: unopkg add -f {shlex.quote(str(path))}")
+
+
+@app.command()
+def model(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.json", help="The model's config.json from Hugging Face.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+    add: Annotated[Path | None, typer.Option(metavar="FILE", help="Add them as a row to this CSV file.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the row calls the model.")] = None,
+) -> None:
+    """Count a model: parameters, memory of a sequence, bytes of its weights, exact to the unit."""
+    from .families import model_facts
+
+    facts = model_facts(config)
+    if add:
+        _add_row(add, facts, config, name)
+    if as_json:
+        typer.echo(json.dumps(facts.as_dict(), indent=2))
+    else:
+        from .tables import facts_table
+
+        _show(facts_table(facts))
 
 
 @app.command()
@@ -123,6 +155,12 @@ def _refuse(sentence: str) -> int:
     return 2
 
 
+def _drop_output() -> None:
+    """What is still in the buffer has nowhere to go: Python must not try once more when it ends."""
+    with suppress(OSError):  # stdout may be no file of the system's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _inputs(settings: Sequence[str]) -> dict[str, float]:
     from pydantic import ValidationError
 
@@ -133,7 +171,7 @@ def _inputs(settings: Sequence[str]) -> dict[str, float]:
         name, equals, value = setting.partition("=")
         if not equals:
             raise CallError(f"--set takes NAME=VALUE, e.g. batch=32: {setting!r}")
-        given[name.strip()] = value.strip()
+        given[name.strip().lower()] = value.strip()
     try:
         return dict(PlanInputs.model_validate(given))
     except ValidationError as error:
@@ -142,14 +180,9 @@ def _inputs(settings: Sequence[str]) -> dict[str, float]:
 
 def _cell(text: str) -> Any:
     """An argument as a cell would hold it: a number where it reads as one, left out where it is empty."""
-    from .arguments import OMITTED
+    from .arguments import OMITTED, typed
 
-    if not text:
-        return OMITTED
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    return typed(text) if text else OMITTED
 
 
 def _write(path: Path, suffix: str, what: str, build: Callable[[Path], Any]) -> None:
@@ -162,6 +195,20 @@ def _write(path: Path, suffix: str, what: str, build: Callable[[Path], Any]) -> 
     except OSError as error:
         raise CallError(f"cannot write {path}: {error.strerror or error}") from None
     typer.echo(f"Wrote the {what} {path} ({path.stat().st_size / 1000:,.0f} kB)")
+
+
+def _add_row(path: Path, facts: "ModelFacts", config: Path, name: str | None) -> None:
+    """Add a model to a file in the catalogue's columns; by default it is called as its file or folder is."""
+    from datetime import date
+
+    from .model_row import append, row
+
+    name = (name or (config.resolve().parent.name if config.name == "config.json" else config.stem)).strip()
+    try:
+        append(path, row(facts, name, source=config.name, date=date.today().isoformat()))
+    except OSError as error:
+        raise CallError(f"cannot write {path}: {error.strerror or error}") from None
+    typer.echo(f"Added {name} to {path}", err=True)
 
 
 def _as_json(result: "Result") -> dict[str, Any]:
@@ -181,20 +228,29 @@ def _console() -> "Console":
     return terminal if terminal.is_terminal else Console(highlight=False, markup=False, width=_WIDE)
 
 
+def _show(*parts: "RenderableType") -> None:
+    """Print tables and texts; into a file or pipe without the blanks that fill a line up."""
+    console = _console()
+    if console.is_terminal:
+        for part in parts:
+            console.print(part)
+        return
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    typer.echo("\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n"))
+
+
 def _print_plan(results: Sequence["Result"], inputs: dict[str, float]) -> None:
     from .tables import headline, plan_table
 
-    console = _console()
-    console.print(plan_table(results, width=console.width))
-    console.print(headline(results, inputs))
+    _show(plan_table(results, width=_console().width), headline(results, inputs))
 
 
 def _print_reference() -> None:
     from .tables import argument_table, function_list
 
-    console = _console()
-    console.print(function_list())
-    console.print(argument_table())
+    _show(function_list(), argument_table())
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@ The model is generated from the registry, and so are its error messages: each is
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic_core import PydanticCustomError
 
-from .arguments import Number
+from .arguments import Number, typed
 from .errors import CapacityError, UnknownName
 from .plan import INPUTS, checked
 
@@ -41,8 +40,7 @@ def _as_pydantic(error: CapacityError) -> PydanticCustomError:
 def _check(name: str, value: Any) -> float:
     """The registry's check; a number written as text, as command lines and CSV files have it, counts as a number."""
     if isinstance(value, str):
-        with suppress(ValueError):  # the check below says that it must be a number
-            value = float(value)
+        value = typed(value)  # of text that is no number the check below says so
     try:
         return float(checked(name, value))
     except CapacityError as error:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from . import reference
 from .explain import number
+from .families import ModelFacts
 from .plan import SECTIONS, Result
 from .tpot import FAILS, MEASURE, SAFE
 
@@ -37,15 +38,58 @@ def plan_table(results: Sequence[Result], *, width: int) -> Table:
 
 
 def headline(results: Sequence[Result], inputs: Mapping[str, float]) -> Text:
-    """The answer in three lines: the fleet and its cost, the cost per token, whether the batch holds."""
+    """The answer in three lines: the fleet and its cost, the cost per token, the batch; before it what stops a plan."""
     value = {r.step.name: r.value for r in results}
+    obstacle = _obstacle(value, inputs["batch"])
     text = Text()
+    if obstacle:
+        text.append(f"{obstacle}\n", "bold red")
     text.append(f"{shown(value['replicas'])} replicas, {shown(value['gpus'])} GPUs, ", "bold")
     text.append(f"{dollars(value['cost_per_hour'])} per hour\n", "bold")
     text.append(f"Per million output tokens: {dollars(value['usd_per_m_tokens'])}; ")
     text.append(f"per million tokens, prompt included: {dollars(value['usd_per_m_tokens_all'])}\n")
-    text.append(f"Batch {shown(inputs['batch'])}: ").append(_residency(value, inputs["batch"])).append("; TPOT ")
+    room = "" if obstacle else f"{_room(value['max_seqs'])}; "
+    text.append(f"Batch {shown(inputs['batch'])}: {room}TPOT ")
     return text.append(_tpot(value, inputs["target_ms"]))
+
+
+def facts_table(facts: ModelFacts) -> Table:
+    """What is known of a model: parameters, memory of a sequence, bytes of the weights in each format."""
+    table = _table("Quantity", "Value", "Unit")
+    table.columns[1].justify = "right"
+    table.columns[1].style = "bold"
+    for title, rows in _facts(facts).items():
+        table.add_section()
+        table.add_row(Text(title, "bold"))
+        for quantity, value, unit in rows:
+            table.add_row(quantity, value if isinstance(value, str) else f"{value:,}", unit)
+    return table
+
+
+def _facts(facts: ModelFacts) -> dict[str, list[tuple[str, int | str, str]]]:
+    replicated = ", the same on every rank" if facts.kv_replicated_per_rank else ", all ranks"
+    experts = f"{facts.experts_per_token} of {facts.n_experts:,}" if facts.n_experts else "none"
+    window = "none" if facts.kv_window_tokens is None else facts.kv_window_tokens
+    return {
+        f"Model ({facts.model_type})": [
+            ("Parameters", facts.total_params, ""),
+            ("Active for one token, without the input embedding", facts.active_params, ""),
+            ("In routed experts", facts.routed_expert_params, ""),
+            ("Experts for each token", experts, ""),
+            ("Layers", facts.layers, ""),
+        ],
+        "Memory of a sequence, in BF16": [
+            ("KV cache that grows", facts.kv_bytes_per_token, f"B/token{replicated}"),
+            ("KV cache of layers with a window", facts.kv_bytes_per_token_windowed, f"B/token{replicated}"),
+            ("Window", window, "tokens"),
+            ("State of fixed size", facts.state_bytes_per_sequence, "B/sequence"),
+            ("Keys of the sparse-attention indexer", facts.indexer_bytes_per_token, "B/token"),
+        ],
+        "Weights": [
+            (f"As stored ({facts.native_quantization})" if name == "native" else name, f"{size / 1e9:,.1f}", "GB")
+            for name, size in facts.weight_bytes.items()
+        ],
+    }
 
 
 def function_list() -> Group:
@@ -81,14 +125,19 @@ def dollars(value: float | str) -> str:
     return value if isinstance(value, str) else f"${value:,.2f}" if value < 1e12 else f"${value:.4g}"
 
 
-def _residency(value: Mapping[str, float | str], batch: float) -> Text:
-    """How the batch stands to the sequences whose KV cache fits."""
+def _obstacle(value: Mapping[str, float | str], batch: float) -> str:
+    """Why the plan does not run as it stands; "" when it does. It is priced all the same."""
     pool, most = value["kv_pool_gb"], value["max_seqs"]
     if isinstance(pool, str):
-        return Text(pool, "bold red")
-    if isinstance(most, str):  # a sequence without tokens takes no room
-        return Text(most)
-    return Text(f"{number(most)} sequences fit") if batch <= most else Text(f"only {number(most)} fit", "bold red")
+        return f"Does not run: the {pool}"
+    if isinstance(most, str) or batch <= most:  # words: a sequence without tokens takes no room
+        return ""
+    return f"Does not run as planned: only {_room(most)} beside the weights, the batch is {number(batch)}"
+
+
+def _room(most: float | str) -> str:
+    """How many sequences fit, or the words in place of the number."""
+    return most if isinstance(most, str) else f"{number(most)} {'sequence fits' if most == 1 else 'sequences fit'}"
 
 
 def _tpot(value: Mapping[str, float | str], target_ms: float) -> Text:

@@ -12,6 +12,7 @@ import pytest
 import capacity
 from capacity.cli import main
 from capacity.plan import INPUTS, STEPS, plan
+from capacity.tables import headline
 
 
 def run(*args: str, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -61,8 +62,7 @@ def test_plan_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        (["batch=192"], "Batch 192: only 174 fit; TPOT 102.68 to 140.44 ms against 50 ms: fails"),
-        (["gpu_gb=24"], "Batch 64: weights do not fit; TPOT 34.23 to 53.34 ms against 50 ms: needs a measurement"),
+        (["batch=192"], "Batch 192: TPOT 102.68 to 140.44 ms against 50 ms: fails"),
         (["output_tokens=0"], "Batch 64: 186 sequences fit; TPOT no output tokens"),
         (["output_tokens=0", "prompt_tokens=0"], "prompt included: no tokens"),
     ],
@@ -72,8 +72,46 @@ def test_what_the_plan_warns_of(settings: list[str], sentence: str, capsys: pyte
 
 
 @pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (["batch=192"], "Does not run as planned: only 174 sequences fit beside the weights, the batch is 192"),
+        (["gpu_gb=42"], "Does not run as planned: only 0 sequences fit beside the weights, the batch is 64"),
+        (["gpu_gb=42.3"], "Does not run as planned: only 1 sequence fits beside the weights, the batch is 64"),
+        (["gpu_gb=24"], "Does not run: the weights do not fit"),
+        (["gpu_gb=24", "output_tokens=0", "prompt_tokens=0"], "Does not run: the weights do not fit"),
+    ],
+)
+def test_what_does_not_run_is_said_first(
+    settings: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before the fleet, which is priced all the same, and before any price."""
+    lines = printed(capsys, "plan", *(x for s in settings for x in ("--set", s))).splitlines()
+    assert lines[-4] == sentence
+    assert lines[-3].endswith(" per hour")
+    given = {name: float(value) for name, _, value in (s.partition("=") for s in settings)}
+    text = headline(plan(given), {name: a.example for name, a in INPUTS.items()} | given)
+    first = text.spans[0]
+    assert (text.plain[first.start : first.end], first.style) == (sentence + "\n", "bold red")
+
+
+@pytest.mark.parametrize("setting", ["utilization=65%", "UTILIZATION = 65 %", "utilization=0.65"])
+def test_a_setting_is_read_as_a_cell_is(setting: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A percentage is its hundredth; names are the same in any case."""
+    assert printed(capsys, "plan", "--json", "--set", setting) == printed(capsys, "plan", "--json")
+
+
+@pytest.mark.parametrize(
     ("args", "sentence"),
     [
+        (["plan", "--set", "req_per_s=1,000"], "req_per_s must be a number: '1,000'; did you mean 1000?"),
+        (
+            ["plan", "--set", "prompt_tokens=1,234,567.5"],
+            "prompt_tokens must be a number: '1,234,567.5'; did you mean 1234567.5?",
+        ),
+        (["plan", "--set", "utilization=0,65"], "utilization must be a number: '0,65'; did you mean 0.65?"),
+        (["plan", "--set", "mfu=1,2,3"], "mfu must be a number: '1,2,3'"),
+        (["plan", "--set", "mfu=%"], "mfu must be a number: '%'"),
+        (["plan", "--set", "utilization=6500%"], "utilization must be > 0 and < 1: 65; did you mean 0.65?"),
         (["plan", "--set", "utilization=65"], "utilization must be > 0 and < 1: 65; did you mean 0.65?"),
         (["plan", "--set", "mfu=abc"], "mfu must be a number: 'abc'"),
         (["plan", "--set", "mfu="], "mfu must be a number: ''"),
@@ -120,6 +158,8 @@ def test_every_input_can_be_set(capsys: pytest.CaptureFixture[str]) -> None:
     ("args", "sentence"),
     [
         (["REPLICAS", "16.67", "0.65"], "16.67 busy replicas / 0.65 = 25.65, rounded up to 26 replicas"),
+        (["REPLICAS", "16.67", "65%"], "16.67 busy replicas / 0.65 = 25.65, rounded up to 26 replicas"),
+        (["REPLICAS", "1,000"], "busy_replicas must be a number: '1,000'; did you mean 1000?"),
         (["replicas", "16.67", "65"], "utilization must be > 0 and < 1: 65; did you mean 0.65?"),
         (
             ["REPLICAS", "16.67", "", "2"],
@@ -167,8 +207,8 @@ def test_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_addin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "llm-capacity.oxt"
-    assert f"unopkg add {path}" in printed(capsys, "addin", str(path))
+    path = tmp_path / "my functions.oxt"
+    assert f"unopkg add -f '{path}'\n" in printed(capsys, "addin", str(path))
     assert path.read_bytes()[:2] == b"PK"
 
 
@@ -190,11 +230,30 @@ def test_output_that_is_no_terminal(env: dict[str, str]) -> None:
     assert any("TPOT verdict" in line and "else needs a measurement" in line for line in result.stdout.splitlines())
 
 
-def test_a_closed_pipe_is_no_traceback() -> None:
-    """`capacity plan --json | head -1`"""
-    command = f"{sys.executable} -m capacity.cli plan --json | head -1"
-    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
-    assert (result.stdout, result.stderr) == ("[\n", "")
+@pytest.mark.parametrize("command", ["plan", "functions"])
+def test_nothing_but_text_goes_into_a_pipe(command: str) -> None:
+    """No blanks that fill a line up, and no empty line before the first or after the last."""
+    lines = run(command).stdout.split("\n")
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert lines[0]
+    assert lines[-1] == ""
+    assert lines[-2]
+
+
+@pytest.mark.parametrize("args", ["plan", "plan --json", "functions", "functions --markdown", "explain GPUS", "--help"])
+def test_a_closed_pipe_is_no_error(args: str) -> None:
+    """`capacity plan | true`: the reader is gone before the first line."""
+    command = f"set -o pipefail; (sleep 0.1; {sys.executable} -m capacity.cli {args}) | true"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("args", ["plan", "plan --json", "functions", "explain GPUS", "--version"])
+def test_a_full_disk_is_one_sentence(args: str) -> None:
+    command = f"{sys.executable} -m capacity.cli {args} > /dev/full"
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (2, "cannot write the output: No space left on device\n")
 
 
 def test_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
