@@ -144,7 +144,17 @@ INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
 
 def _inputs() -> dict[str, Number]:
     known = {n: a for step in STEPS for n, a in step.function.args.items() if isinstance(a, Number)}
-    return {name: known[name] for names in INPUT_GROUPS.values() for name in names}
+    grouped = [name for names in INPUT_GROUPS.values() for name in names]
+    steps = {step.name for step in STEPS}
+    for source in (name for step in STEPS for ref in step.sources().values() for name in ref.split("+")):
+        if source not in steps and source not in grouped:
+            raise ValueError(
+                f"{source} is no step and no input of the plan: add it to INPUT_GROUPS in capacity/plan.py"
+            )
+    for name in grouped:
+        if name not in known:
+            raise ValueError(f"{name} in INPUT_GROUPS in capacity/plan.py is no numeric argument of any step")
+    return {name: known[name] for name in grouped}
 
 
 INPUTS: Final[dict[str, Number]] = _inputs()

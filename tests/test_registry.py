@@ -12,10 +12,13 @@ import pytest
 from openpyxl.utils import FORMULAE
 
 import capacity
+import capacity.plan
 from capacity.arguments import REQUIRED, Number
 from capacity.plan import ALIASES, INPUT_GROUPS, INPUTS, STEPS
 from capacity.registry import FUNCTIONS, Function, atom, find
 from capacity.units import UNITS
+from workbook import style
+from workbook.sheets import inputs
 
 STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
 KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
@@ -141,6 +144,22 @@ def test_inputs_are_what_no_step_gives() -> None:
     grouped = [name for names in INPUT_GROUPS.values() for name in names]
     assert sorted(grouped) == sorted(INPUTS)
     assert not set(INPUTS) & {step.name for step in STEPS}
+
+
+def test_a_forgotten_place_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever adds a unit or an input, and forgets a list that must know of it, reads which one."""
+    monkeypatch.delitem(style.FORMATS, "ms")
+    with pytest.raises(ValueError, match=r"^the unit 'ms' has no number format: .* workbook/style\.py$"):
+        style.format_of("ms")
+    monkeypatch.setitem(INPUTS, "nodes", INPUTS["tp"])
+    with pytest.raises(ValueError, match=r"^the input nodes has no row in workbook/data/inputs\.csv: "):
+        inputs.read_notes()
+    monkeypatch.setitem(INPUT_GROUPS, "Load", ("req_per_s", "prompt_tokens", "output_tokens"))
+    with pytest.raises(ValueError, match=r"^cache_hit is no step and no input of the plan: .* capacity/plan\.py$"):
+        capacity.plan._inputs()
+    monkeypatch.setitem(INPUT_GROUPS, "Load", ("req_per_s", "prompt_tokens", "output_tokens", "cache_hit", "nodes"))
+    with pytest.raises(ValueError, match=r"^nodes in INPUT_GROUPS in capacity/plan\.py is no numeric argument"):
+        capacity.plan._inputs()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from openpyxl import Workbook
 from .charts import alt_text
 from .finish import finish
 from .recalculate import recalculate
-from .sheets import about, audit, batch, checks, functions, inputs, requests
+from .sheets import about
 from .style import add_styles
 
 
@@ -37,7 +37,7 @@ def compose(built: date) -> Workbook:
     add_styles(book)
     sheets = {name: book.create_sheet(name) for name in about.SHEETS}
     about.write(sheets[about.TITLE], built)
-    for module in (inputs, audit, batch, requests, functions, checks):
+    for module in about.MODULES:
         module.write(sheets[module.TITLE])
     book.properties.creator = "llm-capacity"
     book.properties.title = "LLM capacity plan"

@@ -11,7 +11,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import __version__
 
-from .style import BAD, FORMATS, GOOD, color_words
+from .style import BAD, GOOD, color_words, format_of
 
 HEADER_ROW: Final = 5
 FIRST_ROW: Final = 6
@@ -92,7 +92,7 @@ def put(ws: Worksheet, at: str | tuple[int, int], value: Any, style: str, unit: 
     cell.value = value
     cell.style = style
     if unit:
-        cell.number_format = FORMATS[unit]
+        cell.number_format = format_of(unit)
     if align:
         cell.alignment = Alignment(
             horizontal=align,

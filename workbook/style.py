@@ -53,6 +53,14 @@ FORMATS: Final[dict[str, str]] = {
     "date": "yyyy-mm-dd",
 }
 
+
+def format_of(unit: str) -> str:
+    """The number format of a unit."""
+    if unit not in FORMATS:
+        raise ValueError(f"the unit {unit!r} has no number format: add one to FORMATS in workbook/style.py")
+    return FORMATS[unit]
+
+
 _HAIR = Border(bottom=Side(style="hair", color="BFBFBF"))
 _BOX = Border(*(Side(style="thin", color="BFBFBF"),) * 4)
 _BODY = Alignment(vertical="center")

@@ -12,21 +12,18 @@ from capacity import __version__
 
 from ..frame import FIRST_ROW, Column, frame, link, put, put_text, section
 from ..style import BAD, CAUTION, GOOD, STYLES, color_words
-from . import audit, checks
+from . import audit, batch, checks, functions, inputs, requests
 
 TITLE: Final = "About"
+KIND: Final = "control"
+PURPOSE: Final = "The answer, contents, legend and change log"
 COLUMNS: Final = (Column("#", 5, "center"), Column("Topic", 42), Column("Content", 24), Column("Notes", 84))
 
+# Every other sheet, in the order of the tabs: the one place that knows of a new one.
+MODULES: Final = (inputs, audit, batch, requests, functions, checks)
+
 # Sheet -> (class, what it is for); the classes are control, input, working and output.
-SHEETS: Final[dict[str, tuple[str, str]]] = {
-    "About": ("control", "The answer, contents, legend and change log"),
-    "Inputs": ("input", "Every assumption with unit, bounds, source and check; the engine switch"),
-    "Audit": ("working", "The plan step by step, each computed by the add-in and by cell arithmetic"),
-    "Batch": ("output", "Fleet, cost and TPOT for four decode batches, editable"),
-    "Requests": ("output", "Work and cost of single requests, editable"),
-    "Functions": ("control", "Reference of every function, with a formula to paste"),
-    "Checks": ("control", "All checks with value, limits, reason and remedy"),
-}
+SHEETS: Final[dict[str, tuple[str, str]]] = {TITLE: (KIND, PURPOSE), **{m.TITLE: (m.KIND, m.PURPOSE) for m in MODULES}}
 
 ANSWERS: Final = (
     ("Replicas", "replicas", "replicas", "at or under the utilization ceiling, spares included"),

@@ -13,10 +13,12 @@ from capacity.plan import INPUTS, SECTIONS, STEPS, Step
 from capacity.registry import atom
 
 from ..frame import FIRST_ROW, Column, frame, grouped_rows, letter, put, put_text, section
-from ..style import FORMATS, color_checks, gray_when
+from ..style import color_checks, format_of, gray_when
 from . import inputs
 
 TITLE: Final = "Audit"
+KIND: Final = "working"
+PURPOSE: Final = "The plan step by step, each computed by the add-in and by cell arithmetic"
 COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("Quantity", 34),
@@ -153,7 +155,7 @@ def _working(ws: Worksheet, row: int, step: Step) -> None:
         ws, f"{PRINTED}{row}", NOT_PRINTED if step.prints is None else step.prints, "Reference figure", align="right"
     )
     places = "#,##0" + ("." + "0" * step.digits if step.digits else "")
-    dollars = '"$"' if "$" in FORMATS[step.function.unit] else ""
+    dollars = '"$"' if "$" in format_of(step.function.unit) else ""
     printed.number_format = dollars + places if isinstance(step.prints, int | float) else "General"
     put(ws, f"{DECIMALS}{row}", step.digits, "Reference figure", align="right")
     agree = f"=IF(inputs_bad>0,FALSE,ABS(N({DIFF}{row}))<=tolerance*MAX(1,ABS(N({NATIVE}{row}))))"

@@ -20,6 +20,8 @@ from . import audit
 from .blocks import BATCH_LAST, BATCHES
 
 TITLE: Final = "Batch"
+KIND: Final = "output"
+PURPOSE: Final = "Fleet, cost and TPOT for four decode batches, editable"
 CALLED_UP: Final = ("output_tps", "prefill_load")  # taken from Audit once a row, so that the formulas stay short
 SHORT: Final = {
     "step_gb": "Bytes per step [GB/GPU]",

@@ -15,6 +15,8 @@ from . import audit, batch, inputs, requests
 from .blocks import BATCH_LAST, REQUEST_LAST
 
 TITLE: Final = "Checks"
+KIND: Final = "control"
+PURPOSE: Final = "All checks with value, limits, reason and remedy"
 COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("Quantity", 44),

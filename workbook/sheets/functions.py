@@ -13,6 +13,8 @@ from capacity.registry import Function
 from ..frame import FIRST_ROW, Column, frame, put, put_text
 
 TITLE: Final = "Functions"
+KIND: Final = "control"
+PURPOSE: Final = "Reference of every function, with a formula to paste"
 COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("Function", 24),

@@ -18,6 +18,8 @@ from ..style import CAUTION, color_checks, color_words
 from .blocks import BATCH_CELLS, REQUEST_CELLS
 
 TITLE: Final = "Inputs"
+KIND: Final = "input"
+PURPOSE: Final = "Every assumption with unit, bounds, source and check; the engine switch"
 COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("Quantity", 42),
@@ -79,7 +81,11 @@ def write(ws: Worksheet) -> None:
 def read_notes() -> dict[str, dict[str, str]]:
     """Source, date, confidence and note of each input."""
     text = files("workbook").joinpath("data/inputs.csv").read_text(encoding="utf-8")
-    return {row["name"]: row for row in csv.DictReader(text.splitlines())}
+    notes = {row["name"]: row for row in csv.DictReader(text.splitlines())}
+    for name in INPUTS:
+        if name not in notes:
+            raise ValueError(f"the input {name} has no row in workbook/data/inputs.csv: add its source, date and note")
+    return notes
 
 
 def criterion(bound: str) -> str:

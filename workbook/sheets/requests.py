@@ -14,6 +14,8 @@ from .batch import only_one_engine
 from .blocks import REQUEST_LAST, REQUESTS, RequestRow
 
 TITLE: Final = "Requests"
+KIND: Final = "output"
+PURPOSE: Final = "Work and cost of single requests, editable"
 COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("Request", 30),
