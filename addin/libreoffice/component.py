@@ -46,13 +46,11 @@ def _answer(spec, args):
     Should anything be raised here, Calc shows #VALUE! in the one cell.
     """
     result = call(spec.name, [_argument(x) for x in args])
-    rows = result if isinstance(result, list) else [[result]]
-    if spec.may_be_text and rows is not result:
-        return _result(result)
-    if spec.returns_text or any(type(x) is str for row in rows for x in row):
-        # a text within rows never equals anything in Calc, so that checks would pass in silence: an error is honest
-        return _NAN["#VALUE!"]
-    return tuple(tuple(_result(x) for x in row) for row in rows)
+    if not spec.may_be_text:
+        rows = result if isinstance(result, list) else [[result]]
+        return tuple(tuple(_result(x) for x in row) for row in rows)
+    # a text within rows never equals anything in Calc, so that checks would pass in silence: an error is honest
+    return _NAN["#VALUE!"] if isinstance(result, list) else _result(result)
 
 
 def _method(spec):
