@@ -46,7 +46,7 @@ def replicas(busy_replicas: BusyReplicas, utilization: Utilization = 0.65, spare
     >>> replicas(16.67, 0.65), replicas(16.67, 0.65, 2)
     (26.0, 28.0)
     """
-    return ceil(busy_replicas / utilization) + spares  # type: ignore[no-any-return]  # numeric works on any array type
+    return ceil(busy_replicas / utilization) + spares
 
 
 Replicas = Annotated[float, Number("replicas", "replicas", example=replicas, ge=0, whole=True)]

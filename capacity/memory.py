@@ -5,7 +5,7 @@ from typing import Annotated
 
 from .arguments import Number
 from .errors import Infeasible
-from .numeric import floor, is_array, maximum, where
+from .numeric import as_float, floor, is_array, maximum, where
 from .registry import function
 from .terms import BytesPerParam, GpuGb, HeadDim, KvBytes, KvHeads, Layers, MemoryFraction, ParamsB, ReservedGb, Tp
 from .traffic import ContextTokens
@@ -86,13 +86,13 @@ def kv_pool_gb(
     pool = gpu_gb * memory_fraction - reserved_gb - weights_gb
     short = pool < -gpu_gb / 1e9  # an exact fit must not fail by the last bit, which differs between programs
     if is_array(pool):
-        return where(short, math.nan, maximum(pool, 0.0))  # type: ignore[no-any-return]  # the registry says where
+        return as_float(where(short, math.nan, maximum(pool, 0.0)))  # the registry says where
     if short:
         raise Infeasible(
             f"{weights_gb:.4g} GB of weights and {reserved_gb:.4g} GB reserved do not fit"
             f" into {gpu_gb:.4g} GB x {memory_fraction:.4g}"
         )
-    return maximum(pool, 0.0)  # type: ignore[no-any-return]  # numeric works on any array type
+    return maximum(pool, 0.0)
 
 
 KvGbPerSeq = Annotated[float, Number("GB/GPU", "KV cache of one sequence on one GPU", example=kv_gb_per_seq, ge=0)]
@@ -117,4 +117,4 @@ def max_seqs(kv_pool_gb: KvPoolGb, kv_gb_per_seq: KvGbPerSeqDivisor) -> float:
     >>> max_seqs(91.443, 0.524288)
     174.0
     """
-    return floor(kv_pool_gb / kv_gb_per_seq)  # type: ignore[no-any-return]  # numeric works on any array type
+    return floor(kv_pool_gb / kv_gb_per_seq)

@@ -16,29 +16,52 @@ def is_array(x: Any) -> bool:
     return getattr(x, "ndim", 0) > 0
 
 
-def ceil(x: Any) -> Any:
+# The domain's functions are annotated for scalars: an array in, an array out, and a float to the type checker.
+
+
+def ceil(x: Any) -> float:
     """Smallest whole number not below x, after rounding x to nine decimals."""
     if is_array(x):
         import numpy as np
 
         rounded = np.rint(x)
-        return where(abs(x - rounded) < _SNAP, rounded, np.ceil(x))
+        return as_float(where(abs(x - rounded) < _SNAP, rounded, np.ceil(x)))
     nearest = float(round(x))
     return nearest if abs(x - nearest) < _SNAP else float(math.ceil(x))
 
 
-def floor(x: Any) -> Any:
+def floor(x: Any) -> float:
     """Largest whole number not above x, after rounding x to nine decimals."""
     return 0.0 - ceil(-x)  # a plain minus would make 0 a -0, which shows
 
 
-def maximum(a: Any, b: Any) -> Any:
+def maximum(a: Any, b: Any) -> float:
     """The larger of two, element by element."""
     if is_array(a) or is_array(b):
         import numpy as np
 
-        return np.maximum(a, b)
-    return a if a >= b else b
+        return as_float(np.maximum(a, b))
+    return as_float(a if a >= b else b)
+
+
+def minimum(a: Any, b: Any) -> float:
+    """The smaller of two, element by element."""
+    return -maximum(-a, -b)
+
+
+def log2(x: Any) -> float:
+    """The logarithm to base 2, element by element."""
+    if is_array(x):
+        import numpy as np
+
+        return as_float(np.log2(x))
+    return math.log2(x)
+
+
+def as_float(x: Any) -> float:
+    """The value as it is, for the type checker a float."""
+    result: float = x
+    return result
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

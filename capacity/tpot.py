@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from .arguments import Number
 from .decode import DecodeLoadDivisor, StepMs
-from .numeric import maximum, where
+from .numeric import as_float, maximum, where
 from .prefill import PrefillLoad
 from .registry import function
 from .terms import TargetMs
@@ -49,7 +49,7 @@ def tpot_best_ms(step_ms: StepMs, prefill_load: PrefillLoad, decode_load: Decode
     >>> round(tpot_best_ms(19.12, 10.695, 5.975), 1)
     34.2
     """
-    return step_ms * maximum(prefill_load, decode_load) / decode_load  # type: ignore[no-any-return]  # any array type
+    return step_ms * maximum(prefill_load, decode_load) / decode_load
 
 
 def _overlap_sentence(target_ms: float, step_ms: float, prefill_load: float, decode_load: float) -> str:
@@ -85,7 +85,7 @@ def overlap_needed(
     """
     spread = where(prefill_load == 0, 1.0, prefill_load)
     needed = 1 - (target_ms - step_ms) / step_ms * decode_load / spread
-    return where(prefill_load == 0, 0.0, maximum(0.0, needed))  # type: ignore[no-any-return]  # any array type
+    return as_float(where(prefill_load == 0, 0.0, maximum(0.0, needed)))
 
 
 TpotWorstMs = Annotated[float, Number("ms", "worst-case TPOT", example=tpot_worst_ms, gt=0)]
@@ -108,4 +108,5 @@ def tpot_verdict(target_ms: TargetMs, tpot_worst_ms: TpotWorstMs, tpot_best_ms: 
     'needs a measurement'
     """
     unless_all_hides = where(tpot_best_ms / target_ms > _LIMIT, FAILS, MEASURE)
-    return where(tpot_worst_ms / target_ms > _LIMIT, unless_all_hides, SAFE)  # type: ignore[no-any-return]  # any array type
+    verdict: str = where(tpot_worst_ms / target_ms > _LIMIT, unless_all_hides, SAFE)
+    return verdict
