@@ -257,7 +257,10 @@ def test_whatever_is_no_number_fails_in_words(
 ) -> None:
     """Blank, text, boolean and error in an editable cell: its check says FAIL, results are #N/A, the master fails."""
     cells = {
-        ("Inputs", f"F{inputs.ROWS['utilization']}"): (("Inputs", f"K{inputs.ROWS['utilization']}"), ("Audit", "F52")),
+        ("Inputs", f"F{inputs.ROWS['utilization']}"): (
+            ("Inputs", f"K{inputs.ROWS['utilization']}"),
+            ("Audit", f"F{audit.ROWS['gpus']}"),
+        ),
         ("Inputs", f"F{inputs.ROWS['layers']}"): (("Inputs", f"K{inputs.ROWS['layers']}"), ("Batch", "J7")),
         ("Batch", "B6"): (("Batch", f"{batch.INPUT_CHECK}6"), ("Batch", f"{batch.KV_FIT}6")),
         ("Requests", "C6"): (("Requests", "E6"), ("Requests", "F6")),

@@ -19,7 +19,7 @@ from capacity.plan import plan
 from workbook.build import build, compose
 from workbook.finish import finish
 from workbook.recalculate import recalculate
-from workbook.sheets import audit
+from workbook.sheets import about, audit
 
 
 def test_expected_to_open_cleanly(template: Path) -> None:
@@ -33,7 +33,7 @@ def test_expected_to_open_cleanly(template: Path) -> None:
 @pytest.mark.parametrize("engine", ["openpyxl", "calamine"])
 def test_pandas_reads_every_value(engine: str, template: Path) -> None:
     sheets = pandas.read_excel(template, sheet_name=None, header=4, engine=engine)
-    assert list(sheets) == ["About", "Inputs", "Audit", "Batch", "Requests", "Functions", "Checks"]
+    assert list(sheets) == list(about.SHEETS)
     steps = sheets["Audit"].set_index("Quantity")["Value"]
     assert steps["Replicas"] == 26
     assert steps["GPUs"] == 52
@@ -64,7 +64,7 @@ def test_openpyxl_reads_a_value_for_every_formula(template: Path) -> None:
 
 def test_text_that_looks_like_a_formula_stays_text(template: Path) -> None:
     book = openpyxl.load_workbook(template)
-    texts = [c for row in book["Audit"]["H31:H62"] for c in row if c.value]
+    texts = [c for row in book["Audit"][f"H{audit.FIRST_STEP}:H{audit.LAST}"] for c in row if c.value]
     assert texts
     for cell in texts:
         assert cell.value.startswith("=")

@@ -31,7 +31,9 @@ from capacity.arguments import REQUIRED
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, STEPS, plan
 from capacity.units import UNITS
+from workbook.frame import FIRST_ROW
 from workbook.recalculate import recalculate
+from workbook.sheets import audit, checks
 from workbook.sheets import inputs as inputs_sheet
 
 CLASSES = {"control", "input", "working", "output"}
@@ -220,7 +222,7 @@ def test_16_checks_enforce_the_bounds(name: str, template: Path) -> None:
         values = recalculate(template, changes={at: value})
         assert values["Inputs", f"K{inputs_sheet.ROWS[name]}"] == ("PASS" if allowed else "FAIL"), value
         if not allowed:
-            assert values["Audit", f"F{52}"] == ExcelError("#N/A")
+            assert values["Audit", f"F{audit.ROWS['gpus']}"] == ExcelError("#N/A")
             assert values["About", "B3"] != "All checks PASS"
 
 
@@ -255,8 +257,11 @@ def test_20_one_pattern_per_column_of_a_block(book: Workbook) -> None:
                 assert len({pattern(c) for c in column}) == 1, (sheet, column[0].coordinate)
     for sheet, letters in (("Audit", "FIJKOPQ"), ("Checks", "K"), ("Inputs", "K")):
         for letter in letters:
-            first = 31 if sheet == "Audit" else 6
-            last = {"Inputs": inputs_sheet.LAST, "Checks": 18, "Audit": 62}[sheet]
+            first, last = {
+                "Inputs": (FIRST_ROW, inputs_sheet.LAST),
+                "Checks": (FIRST_ROW, FIRST_ROW + len(checks.checks()) - 1),
+                "Audit": (audit.FIRST_STEP, audit.LAST),
+            }[sheet]
             cells = [c for (c,) in book[sheet][f"{letter}{first}:{letter}{last}"] if c.data_type == "f"]
             assert len(cells) >= 13
             assert len({pattern(c) for c in cells}) == 1, (sheet, letter)
@@ -292,7 +297,7 @@ def test_25_no_circularity(book: Workbook) -> None:
 
 def test_26_each_quantity_calculated_once(book: Workbook) -> None:
     for column in "DE":
-        texts = [c.value for (c,) in book["Audit"][f"{column}31:{column}62"] if c.value]
+        texts = [c.value for (c,) in book["Audit"][f"{column}{audit.FIRST_STEP}:{column}{audit.LAST}"] if c.value]
         assert len(texts) == len(set(texts)) == len(STEPS)
     values = [c.value for (c,) in book["Checks"]["F6:F18"]]
     assert len(values) == len(set(values))
@@ -308,7 +313,9 @@ def test_27_errors_caught_only_in_the_detector(book: Workbook) -> None:
 def test_28_rounding_only_of_counts(book: Workbook) -> None:
     rounding = {"ROUND", "ROUNDUP", "ROUNDDOWN", "INT", "TRUNC", "CEILING", "FLOOR", "MROUND"}
     counts = {
-        f"E{r}" for r in range(31, 63) if book["Audit"][f"B{r}"].value in ("Replicas", "Resident sequences that fit")
+        f"E{r}"
+        for r in audit.ROWS.values()
+        if book["Audit"][f"B{r}"].value in ("Replicas", "Resident sequences that fit")
     }
     for ws, cell in formulas(book):
         if not rounding & set(functions(cell)):
@@ -335,7 +342,7 @@ def test_30_defined_names(book: Workbook, shown: Workbook) -> None:
 
 
 def test_31_a_row_per_step(shown: Workbook) -> None:
-    rows = [r for r in shown["Audit"].iter_rows(min_row=31) if isinstance(r[0].value, int)]
+    rows = [r for r in shown["Audit"].iter_rows(min_row=audit.FIRST_STEP) if isinstance(r[0].value, int)]
     assert [r[1].value for r in rows] == [s.quantity for s in STEPS]
     columns = headers(shown["Audit"])
     for row, step in zip(rows, STEPS, strict=True):
@@ -392,7 +399,7 @@ def test_34_add_in_status_and_version(shown: Workbook) -> None:
 
 def test_35_the_shipped_file_shows_the_worked_example(shown: Workbook) -> None:
     results = iter(plan())
-    for row in shown["Audit"].iter_rows(min_row=31):
+    for row in shown["Audit"].iter_rows(min_row=audit.FIRST_STEP):
         if isinstance(row[0].value, int):
             result = next(results)
             assert row[5].value == (
@@ -465,8 +472,8 @@ def test_41_contrast_and_words(book: Workbook, shown: Workbook) -> None:
             for rule in ranges.rules:
                 fill = rule.dxf.fill.bgColor.rgb if rule.dxf.fill else "00FFFFFF"
                 assert contrast(rule.dxf.font.color.rgb, fill) >= 4.5
-    checks = {c.value for ws in shown for row in ws for c in row if c.style == "Check" and ws.title != "About"}
-    assert checks <= {"PASS", "FAIL", "inputs changed", "All checks PASS", "fits", "overflows"}
+    results = {c.value for ws in shown for row in ws for c in row if c.style == "Check" and ws.title != "About"}
+    assert results <= {"PASS", "FAIL", "inputs changed", "All checks PASS", "fits", "overflows"}
 
 
 def test_42_print_setup(book: Workbook) -> None:
