@@ -38,7 +38,7 @@ class Function:
         returns: str,
         words: str,
         native: str,
-        derivation: str,
+        derivation: str | Callable[..., str],
         source: str,
         unrounded: Callable[..., Any] | None,
     ) -> None:
@@ -171,7 +171,7 @@ def function(
     returns: str,
     words: str,
     native: str,
-    derivation: str,
+    derivation: str | Callable[..., str],
     source: str,
     unrounded: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -181,7 +181,8 @@ def function(
     returns     unit of the result (capacity/units.py)
     words       the formula in words
     native      the same in cell arithmetic, {argument} for each cell: an independent derivation, written by hand
-    derivation  one sentence with the numbers: {argument}, {result}, {unrounded}; a part in [brackets] is shown only
+    derivation  one sentence with the numbers, or a function of the values that picks it:
+                {argument}, {result}, {unrounded}; a part in [brackets] is shown only
                 when an argument in it differs from its default
     source      where the formula and the worked figure come from
     unrounded   for rounded results: the quantity before rounding
