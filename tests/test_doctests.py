@@ -9,7 +9,7 @@ import pytest
 import capacity
 from capacity.registry import FUNCTIONS, Function
 
-MODULES = ["capacity", *(f"capacity.{m.name}" for m in pkgutil.iter_modules(capacity.__path__) if m.name != "__main__")]
+MODULES = ["capacity", *(m.name for m in pkgutil.walk_packages(capacity.__path__, "capacity."))]
 
 
 @pytest.mark.parametrize("name", MODULES)

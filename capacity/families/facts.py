@@ -92,7 +92,7 @@ def model_facts(config: Mapping[str, Any] | str | Path) -> ModelFacts:
 
     >>> small = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, num_hidden_layers=2, vocab_size=100)
     >>> model_facts({"model_type": "llama", **small}).total_params
-    94784
+    95040
     """
     wrapper = read(config)
     model = _model(_text_config(wrapper), wrapper)
