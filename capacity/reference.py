@@ -1,19 +1,20 @@
 """The function reference, rendered from the registry as Markdown: for the README and for `capacity functions`.
 
-`python -m capacity.reference README.md` puts it anew between a document's markers.
+`python -m capacity.reference README.md` puts it, and the plan's inputs, anew between a document's markers.
 
 Three views of the same definitions: the functions by topic, the arguments (a name means the same everywhere, so each
 stands here once), and how each function is calculated.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from . import cost, decode, fleet, lookup, memory, meta, prefill, tpot, traffic
 from .arguments import REQUIRED, Argument
 from .explain import number
+from .plan import INPUTS
 from .registry import FUNCTIONS, Function, literal
 
 TOPICS: Final = {
@@ -27,9 +28,6 @@ TOPICS: Final = {
     "Facts": lookup,
     "About the functions": meta,
 }
-
-BEGIN: Final = "<!-- functions: begin (written by `capacity functions --markdown`) -->"
-END: Final = "<!-- functions: end -->"
 
 
 class ArgumentRow(NamedTuple):
@@ -72,15 +70,41 @@ def markdown() -> str:
     return "\n".join(_sections())
 
 
-def in_document(text: str) -> str:
-    """A document with the reference put between its two markers.
+def inputs() -> str:
+    """The plan's inputs, as `capacity plan --set` takes them."""
+    head = ("Input", "Meaning", "Unit", "Must be", "Default")
+    rows = (
+        (f"`{name}`", a.meaning, a.unit, a.bounds.replace("a number ", ""), literal(a.example))
+        for name, a in INPUTS.items()
+    )
+    return "\n".join(_table(head, rows))
 
-    >>> in_document(BEGIN + " old " + END) == BEGIN + "\\n\\n" + markdown() + "\\n\\n" + END
-    True
+
+BLOCKS: Final[Mapping[str, Callable[[], str]]] = {"inputs": inputs, "functions": markdown}
+
+
+def begin(block: str) -> str:
+    """The marker before a generated block of a document."""
+    return f"<!-- {block}: begin (written by `python -m capacity.reference README.md`) -->"
+
+
+def end(block: str) -> str:
+    """The marker after it."""
+    return f"<!-- {block}: end -->"
+
+
+def in_document(text: str) -> str:
+    """A document with each block that it has markers for put between them.
+
+    >>> print(in_document(begin("functions") + " old " + end("functions")).splitlines()[2])
+    | Function | Answers | Unit | Worked example |
     """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    return f"{before}{begin}\n\n{markdown()}\n\n{end}{after}"
+    for block, write in BLOCKS.items():
+        before, marker, rest = text.partition(begin(block))
+        _, closing, after = rest.partition(end(block))
+        if closing:
+            text = f"{before}{marker}\n\n{write()}\n\n{closing}{after}"
+    return text
 
 
 def _row(name: str, variants: list[tuple[Argument, list[str]]]) -> ArgumentRow:

@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,17 @@ def test_the_domain_needs_the_standard_library_only() -> None:
     for path in sorted((ROOT / "capacity").rglob("*.py")):
         foreign = set(imported(path)) - sys.stdlib_module_names - set(PACKAGES) - {"numpy"}
         assert foreign == edges.get(path.name, set()), path.name
+
+
+def test_the_package_is_complete() -> None:
+    """Every package and data file is declared, so that an installed copy has what the checkout has."""
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    folders = {path.parent for path in MODULES}
+    assert sorted(tools["packages"]) == sorted(".".join(f.relative_to(ROOT).parts) for f in folders)
+    data = {p for package in PACKAGES for p in (ROOT / package).rglob("*") if p.suffix in (".csv", ".typed")}
+    declared = {p for package, globs in tools["package-data"].items() for g in globs for p in (ROOT / package).glob(g)}
+    assert ROOT / "capacity" / "py.typed" in data
+    assert data <= declared
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))

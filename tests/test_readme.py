@@ -12,6 +12,7 @@ from test_libreoffice_addin import DIFFERENCES, Difference
 
 import capacity
 from capacity.cli import app
+from workbook.sheets import about
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -72,6 +73,21 @@ def test_every_command_is_described() -> None:
         assert f"`capacity {command.callback.__name__}" in README
 
 
+def test_every_sheet_is_described() -> None:
+    """The README's table of sheets names each of them, in the order of the tabs."""
+    table = README.partition("| Sheet | What it holds |\n|---|---|\n")[2].partition("\n\n")[0]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()] == list(about.SHEETS)
+
+
+def test_a_fault_is_an_answer_of_explain_alone() -> None:
+    """What the README says of exit codes: `explain` says what is wrong on stdout, every other command on stderr."""
+    for args, code in ((["explain", "REPLICAS", "16.67", "65"], 0), (["plan", "--set", "utilization=65"], 2)):
+        command = [sys.executable, "-m", "capacity.cli", *args]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == code
+        assert (result.stderr if code else result.stdout).startswith("utilization must be")
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_lead_somewhere(name: str) -> None:
     """Every file that a document links to is in the repository."""
@@ -83,7 +99,7 @@ def test_links_lead_somewhere(name: str) -> None:
 def test_documents_are_plain(name: str) -> None:
     """Lines fit on a screen, save tables, links and what is generated; no typographic characters to trip over."""
     text = (ROOT / name).read_text("utf-8")
-    text = re.sub(r"<!-- functions: begin.*<!-- functions: end -->", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!-- (\w+): begin.*?<!-- \1: end -->", "", text, flags=re.DOTALL)
     assert text.isascii()
     assert not [line for line in text.splitlines() if len(line) > 120 and not line.startswith(("|", "![", "    "))]
 
@@ -104,3 +120,47 @@ def test_ci_runs_what_the_readme_says() -> None:
     assert all(f'" {check}\n' in script for check in ("ruff check", "ruff format --check", "mypy"))
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert "set -euo pipefail" in script
+
+
+DEB822 = "Types: deb\nSuites: bookworm bookworm-updates{}\nComponents: main\n"
+ONE_LINE = "deb [signed-by=/k.gpg] https://example.org/debian bookworm-updates main\n"
+ADDED = ONE_LINE.replace("-updates", "-backports")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"debian.sources": DEB822.format("")}, {"debian.sources": DEB822.format(" bookworm-backports")}),
+        ({"debian.sources": DEB822.format(" bookworm-backports")}, {}),
+        (
+            {"debian.sources": "# bookworm-backports is off\n" + DEB822.format("")},
+            {"debian.sources": "# bookworm-backports is off\n" + DEB822.format(" bookworm-backports")},
+        ),
+        ({"sources.list": ONE_LINE}, {"backports.list": ADDED}),
+        ({"sources.list": ONE_LINE + "# " + ADDED}, {"backports.list": ADDED}),
+        ({"sources.list": ONE_LINE + ADDED}, {}),
+        ({"sources.list": "# " + ONE_LINE}, None),
+        ({}, None),
+    ],
+)
+def test_ci_takes_the_backports_from_where_the_machine_gets_the_rest(
+    before: dict[str, str], after: dict[str, str] | None, tmp_path: Path
+) -> None:
+    """Either form of apt's sources; a commented line counts for nothing, and without a source there is one sentence."""
+    parts = tmp_path / "sources.list.d"
+    parts.mkdir()
+    places = {"sources.list": tmp_path / "sources.list"}
+    for name, text in before.items():
+        places.get(name, parts / name).write_text(text)
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    function = script[script.index("add_backports() {") :].partition("\n}\n")[0] + "\n}\n"
+    command = f"set -euo pipefail\n{function}add_backports {tmp_path}"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    if after is None:
+        assert result.returncode != 0
+        assert len(result.stderr.splitlines()) == 1
+        assert "bookworm-updates" in result.stderr
+        return
+    assert (result.returncode, result.stderr) == (0, "")
+    found = {p.name: p.read_text() for p in (*tmp_path.glob("*.list"), *parts.iterdir())}
+    assert found == before | after

@@ -8,25 +8,36 @@ import pytest
 
 from capacity import reference
 from capacity.arguments import REQUIRED
+from capacity.plan import INPUTS
 from capacity.registry import FUNCTIONS, Function, literal
 
 README = Path(__file__).parents[1] / "README.md"
 
 
 def test_readme_carries_the_reference() -> None:
-    """The block between the markers is the generated one."""
+    """What stands between the markers is generated."""
     text = README.read_text("utf-8")
-    assert text.count(reference.BEGIN) == text.count(reference.END) == 1
+    for block in reference.BLOCKS:
+        assert text.count(reference.begin(block)) == text.count(reference.end(block)) == 1
     assert text == reference.in_document(text), "run `python -m capacity.reference README.md`"
 
 
 def test_a_document_is_brought_up_to_date(tmp_path: Path) -> None:
     """`python -m capacity.reference FILE` writes what stands between the markers, and nothing else."""
     document = tmp_path / "README.md"
-    document.write_text(f"before {reference.BEGIN} old {reference.END} after", "utf-8")
+    begin, end = reference.begin("functions"), reference.end("functions")
+    document.write_text(f"before {begin} old {end} after", "utf-8")
     subprocess.run([sys.executable, "-m", "capacity.reference", str(document)], check=True)
-    middle = f"{reference.BEGIN}\n\n{reference.markdown()}\n\n{reference.END}"
-    assert document.read_text("utf-8") == f"before {middle} after"
+    assert document.read_text("utf-8") == f"before {begin}\n\n{reference.markdown()}\n\n{end} after"
+
+
+def test_every_input_of_the_plan() -> None:
+    """Its meaning, unit and bounds, and as its default the exact value."""
+    rows = [line.strip("| ").split(" | ") for line in reference.inputs().splitlines()[2:]]
+    assert [row[0] for row in rows] == [f"`{name}`" for name in INPUTS]
+    for (_, meaning, unit, bounds, default), argument in zip(rows, INPUTS.values(), strict=True):
+        assert (meaning, unit, float(default)) == (argument.meaning, argument.unit, argument.example)
+        assert argument.bounds.endswith(bounds)
 
 
 def test_every_function_has_a_topic() -> None:

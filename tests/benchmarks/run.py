@@ -183,6 +183,7 @@ def main() -> None:
         else:
             add(table, in_libreoffice(path))
     console.print(table)
+    console.print("Advisory: a target that is missed fails nothing.")
 
 
 if __name__ == "__main__":
