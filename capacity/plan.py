@@ -177,14 +177,15 @@ def plan(inputs: Mapping[str, Any] | None = None) -> list[Result]:
         if name not in INPUTS:
             raise UnknownName("input", name, INPUTS)
     values: dict[str, Any] = {n: checked(n, (inputs or {}).get(n, a.example)) for n, a in INPUTS.items()}
-    results = []
-    for step in STEPS:
-        args = {
-            a: sum(values[n] for n in ref.split("+")) if "+" in ref else values[ref]
-            for a, ref in step.sources().items()
-        }
-        formula = step.function.formula({a: literal(x) for a, x in args.items()})
-        value = step.guard.says(values) if step.guard and step.guard.holds(values) else step.function(**args)
-        values[step.name] = value
-        results.append(Result(step, value, formula))
-    return results
+    return [run(step, values) for step in STEPS]
+
+
+def run(step: Step, values: dict[str, Any]) -> Result:
+    """One step from the values so far, to which its own is added."""
+    args = {
+        a: sum(values[n] for n in ref.split("+")) if "+" in ref else values[ref] for a, ref in step.sources().items()
+    }
+    formula = step.function.formula({a: literal(x) for a, x in args.items()})
+    value = step.guard.says(values) if step.guard and step.guard.holds(values) else step.function(**args)
+    values[step.name] = value
+    return Result(step, value, formula)

@@ -1,0 +1,270 @@
+"""Refined work per token: FLOPs that are really done, attention, activations, fixed time, all-reduce."""
+
+from typing import Annotated
+
+from .arguments import Number
+from .numeric import log2, maximum, minimum
+from .refined_terms import (
+    ActiveParamsB,
+    AttentionDim,
+    Bf16Tflops,
+    CommLayers,
+    Experts,
+    ExpertsPerToken,
+    FullLayers,
+    HiddenSize,
+    LinkGbS,
+    LmHeadParamsB,
+    RoutedParamsB,
+    WindowedLayers,
+    WindowTokens,
+    fitted,
+)
+from .registry import function
+from .terms import BandwidthTbS, Layers, PeakTflops, PromptTokens, Tp
+
+Efficiency = Annotated[
+    float, Number("fraction", "efficiency: share of the peak or rate that is reached", example=0.5, gt=0, le=1)
+]
+
+
+@function(
+    "Routed experts active per token",
+    returns="billion",
+    words="routed experts x experts per token / experts",
+    native="{routed_params_b}*{experts_per_token}/{experts}",
+    derivation="{routed_params_b} billion x {experts_per_token} of {experts} experts = {result} billion",
+    source="Field notes: prefill FLOPs use active parameters, decode bytes use total",
+)
+def routed_active_b(routed_params_b: RoutedParamsB, experts_per_token: ExpertsPerToken, experts: Experts) -> float:
+    """Expert parameters that multiply one token.
+
+    >>> routed_active_b(654, 8, 256)
+    20.4375
+    """
+    return routed_params_b * experts_per_token / experts
+
+
+RoutedActiveB = Annotated[
+    float, Number("billion", "routed active: expert parameters per token", example=routed_active_b, ge=0)
+]
+
+
+@function(
+    "Dense parameters per prompt token",
+    returns="billion",
+    words="active parameters - LM head - active routed experts",
+    native="{active_params_b}-{lm_head_params_b}-{routed_active_b}",
+    derivation="{active_params_b} billion active - {lm_head_params_b} in the LM head - {routed_active_b} in experts"
+    " = {result} billion",
+    source="Field notes: the embedding is a look-up, the LM head runs once per sequence; 3% of Llama 70B's FLOPs",
+)
+def dense_prefill_b(
+    active_params_b: ActiveParamsB, lm_head_params_b: LmHeadParamsB, routed_active_b: RoutedActiveB
+) -> float:
+    """Parameters outside the routed experts that multiply each prompt token.
+
+    >>> round(dense_prefill_b(69.503033344, 1.050673152, 0), 3)
+    68.452
+    """
+    return maximum(active_params_b - lm_head_params_b - routed_active_b, 0.0)
+
+
+@function(
+    "FLOP time per token",
+    returns="us/token",
+    words="2 x parameters / (TP x peak FLOP/s x MFU)",
+    native="2*{flop_params_b}*1E9/({tp}*{peak_tflops}*1E12*{efficiency})*1E6",
+    derivation="2 x {flop_params_b} billion / ({tp} GPUs x {peak_tflops} TFLOP/s x {efficiency}) = {result} us per token",
+    source="As the prefill time of the worked example, for a part of the parameters",
+)
+def flops_us(
+    flop_params_b: Annotated[
+        float, Number("billion", "parameters that multiply a token", example=dense_prefill_b, ge=0)
+    ],
+    tp: Tp,
+    peak_tflops: PeakTflops,
+    efficiency: Efficiency,
+) -> float:
+    """Replica time that a part of the parameters costs a token, in prefill or decode; 0 for no parameters.
+
+    >>> round(flops_us(68.452, 2, 1979, 0.5), 2)
+    69.18
+    """
+    return 2 * flop_params_b * 1e9 / (tp * peak_tflops * 1e12 * efficiency) * 1e6
+
+
+@function(
+    "Attention time per prompt token",
+    returns="us/token",
+    words="2 x attention width x (full layers x prompt + windowed layers x mean window) / (TP x BF16 peak x MFU)",
+    native="2*{attention_dim}*({full_layers}*{prompt_tokens}+{windowed_layers}*{seen_tokens})"
+    "/({tp}*{bf16_tflops}*1E12*{efficiency})*1E6",
+    derivation="2 x {attention_dim} x ({full_layers} full layers x {prompt_tokens} tokens + {windowed_layers} windowed"
+    " layers x {seen_tokens}) / ({tp} GPUs x {bf16_tflops} TFLOP/s x {efficiency}) = {result} us",
+    source="Field notes: 2 x layers x heads x head size x prompt; 2.8% of 2N at 3k tokens, 28% at 30k for Llama 70B",
+)
+def attention_us(
+    prompt_tokens: PromptTokens,
+    attention_dim: AttentionDim,
+    full_layers: FullLayers,
+    windowed_layers: WindowedLayers,
+    seen_tokens: Annotated[
+        float, Number("tokens", "seen: twice the mean tokens that a windowed layer sees", example=0, ge=0)
+    ],
+    tp: Tp,
+    bf16_tflops: Bf16Tflops,
+    efficiency: Efficiency,
+) -> float:
+    """Replica time of causal attention per prompt token, at the BF16 peak even when weights are FP8.
+
+    >>> round(attention_us(3000, 8192, 80, 0, 0, 2, 989, 0.5), 2)
+    3.98
+    """
+    seen = full_layers * prompt_tokens + windowed_layers * seen_tokens
+    return 2 * attention_dim * seen / (tp * bf16_tflops * 1e12 * efficiency) * 1e6
+
+
+@function(
+    "Tokens seen in a window",
+    returns="tokens",
+    words="min(prompt, window) x (2 - min(prompt, window) / prompt)",
+    native="MIN({prompt_tokens},{window_tokens})"
+    "*(2-MIN({prompt_tokens},{window_tokens})/({prompt_tokens}+({prompt_tokens}=0)))",
+    derivation="a window of {window_tokens} in a prompt of {prompt_tokens} tokens = {result} tokens",
+    source="A token sees its window, those at the start of the prompt less; equals the prompt where it fits the window",
+)
+def seen_tokens(prompt_tokens: PromptTokens, window_tokens: WindowTokens) -> float:
+    """Twice the mean number of tokens that a windowed layer sees, which is the prompt where no window bites.
+
+    >>> seen_tokens(3000, 4096), round(seen_tokens(3000, 128), 1)
+    (3000.0, 250.5)
+    """
+    seen = minimum(prompt_tokens, window_tokens)
+    return seen * (2 - seen / (prompt_tokens + (prompt_tokens == 0)))
+
+
+@function(
+    "Activation traffic per token",
+    returns="us/token",
+    words="passes x layers x hidden size x 2 B / bandwidth, not divided by TP",
+    native="{activation_passes}*{layers}*{hidden_size}*2/({bandwidth_tb_s}*1E12)*1E6",
+    derivation="{activation_passes} passes x {layers} layers x {hidden_size} x 2 B / {bandwidth_tb_s} TB/s"
+    " = {result} us",
+    source="Field notes: 26 x L x H x 2 / BW per token",
+)
+def activation_us(
+    layers: Layers,
+    hidden_size: HiddenSize,
+    bandwidth_tb_s: BandwidthTbS,
+    activation_passes: Annotated[float, fitted("activation_passes")] = 26.32,
+) -> float:
+    """Replica time that a token's activations spend on the memory bus.
+
+    >>> round(activation_us(80, 8192, 4.8), 2)
+    7.19
+    """
+    return activation_passes * layers * hidden_size * 2 / (bandwidth_tb_s * 1e12) * 1e6
+
+
+@function(
+    "Fixed time per prompt",
+    returns="ms",
+    words="fixed time + layers x fixed time per layer",
+    native="{prefill_base_ms}+{layers}*{prefill_layer_us}/1E3",
+    derivation="{prefill_base_ms} ms + {layers} layers x {prefill_layer_us} us = {result} ms per prompt",
+    source="Field notes: 4.1 ms + L x 22 us per prompt",
+)
+def prefill_fixed_ms(
+    layers: Layers,
+    prefill_base_ms: Annotated[float, fitted("prefill_base_ms")] = 4.09,
+    prefill_layer_us: Annotated[float, fitted("prefill_layer_us")] = 22.43,
+) -> float:
+    """Time of a prompt that does not depend on its length.
+
+    >>> round(prefill_fixed_ms(80), 2)
+    5.88
+    """
+    return prefill_base_ms + layers * prefill_layer_us / 1e3
+
+
+@function(
+    "All-reduce per token",
+    returns="us/token",
+    words="2 per layer x (ring share x 2(TP - 1)/TP + one-shot share x (TP - 1)) x hidden size x 2 B / link rate",
+    native="2*{comm_layers}*(2*({tp}-1)/{tp}*(1-{one_shot_share})+{one_shot_share}*({tp}-1))*{hidden_size}*2"
+    "/({link_gb_s}*1E9*{link_efficiency})*1E6",
+    derivation="2 x {comm_layers} layers x {hidden_size} x 2 B over {tp} GPUs at {link_gb_s} GB/s x {link_efficiency}"
+    " = {result} us",
+    source="Field notes: 2 all-reduces per layer, ring = 2(tp-1)/tp, link one-way; 26% of decode's are one-shot",
+)
+def allreduce_us(
+    comm_layers: CommLayers,
+    hidden_size: HiddenSize,
+    tp: Tp,
+    link_gb_s: LinkGbS,
+    link_efficiency: Annotated[float, fitted("link_efficiency", gt=0, le=1)] = 0.5979,
+    one_shot_share: Annotated[
+        float,
+        Number(
+            "fraction", "one-shot: share of all-reduces that send everything at once", example=0, default=0, ge=0, le=1
+        ),
+    ] = 0,
+) -> float:
+    """Time that tensor parallelism spends moving a token's activations between GPUs; 0 on one GPU.
+
+    >>> round(allreduce_us(80, 8192, 2, 450), 2), allreduce_us(80, 8192, 1, 450)
+    (9.74, 0.0)
+    """
+    ring = 2 * (tp - 1) / tp * (1 - one_shot_share) + one_shot_share * (tp - 1)
+    return 2 * comm_layers * ring * hidden_size * 2 / (link_gb_s * 1e9 * link_efficiency) * 1e6
+
+
+@function(
+    "All-reduce latency of a step",
+    returns="ms",
+    words="2 per layer x latency x (1 + growth x log2(TP / 2)); 0 at TP 1",
+    native="({tp}>1)*2*{comm_layers}*{latency_us}/1E3*(1+{allreduce_growth}*LOG(MAX({tp},2)/2,2))",
+    derivation="2 x {comm_layers} layers x {latency_us} us over {tp} GPUs = {result} ms",
+    source="Field notes: 2.2 us x (1 + 0.3 log2(TP/2))",
+)
+def allreduce_latency_ms(
+    comm_layers: CommLayers,
+    tp: Tp,
+    latency_us: Annotated[float, fitted("allreduce_latency_us")] = 2.181,
+    allreduce_growth: Annotated[float, fitted("allreduce_growth")] = 0.3006,
+) -> float:
+    """Time of a step's all-reduces that does not depend on the batch.
+
+    >>> round(allreduce_latency_ms(80, 2), 3), round(allreduce_latency_ms(80, 8), 3), allreduce_latency_ms(80, 1)
+    (0.349, 0.559, 0.0)
+    """
+    return (tp > 1) * 2 * comm_layers * latency_us / 1e3 * (1 + allreduce_growth * log2(maximum(tp, 2.0) / 2))
+
+
+@function(
+    "Refined prefill time per prompt token",
+    returns="us/token",
+    words="dense + experts + attention + activations + all-reduce + fixed time / prompt",
+    native="{dense_us}+{experts_us}+{attention_us}+{activation_us}+{allreduce_us}"
+    "+{prefill_fixed_ms}*1E3/({prompt_tokens}+({prompt_tokens}=0))",
+    derivation="{dense_us} dense + {experts_us} experts + {attention_us} attention + {activation_us} activations"
+    " + {allreduce_us} all-reduce + {prefill_fixed_ms} ms / {prompt_tokens} tokens = {result} us per prompt token",
+    source="Field notes: prefill of one request",
+)
+def refined_prefill_us(
+    dense_us: Annotated[float, Number("us/token", "dense layers", example=flops_us, gt=0)],
+    experts_us: Annotated[float, Number("us/token", "routed experts", example=0, ge=0)],
+    attention_us: Annotated[float, Number("us/token", "attention", example=attention_us, ge=0)],
+    activation_us: Annotated[float, Number("us/token", "activations", example=activation_us, ge=0)],
+    allreduce_us: Annotated[float, Number("us/token", "all-reduce", example=allreduce_us, ge=0)],
+    prefill_fixed_ms: Annotated[float, Number("ms", "fixed time per prompt", example=prefill_fixed_ms, ge=0)],
+    prompt_tokens: PromptTokens,
+) -> float:
+    """Replica time that one prompt token costs in prefill, all terms together.
+
+    >>> round(refined_prefill_us(69.18, 0, 3.98, 7.19, 9.74, 5.88, 3000), 2)
+    92.05
+    """
+    fixed = prefill_fixed_ms * 1e3 / (prompt_tokens + (prompt_tokens == 0))
+    return dense_us + experts_us + attention_us + activation_us + allreduce_us + fixed
