@@ -1,5 +1,8 @@
 """Bytes of weights: by format, as a config's quantization stores them, and against sizes that others have seen."""
 
+import contextlib
+import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -102,75 +105,95 @@ INT4_G32 = {"num_bits": 4, "type": "int", "group_size": 32, "symmetric": True}
 LINEAR = ["Linear"]
 
 
-@pytest.mark.parametrize(
-    ("quantization", "expected"),
-    [
-        ({"quant_method": "fp8"}, ATTENTION + DENSE + ROUTED + 2 * (HEAD + REST)),
-        (
-            {"quant_method": "fp8", "modules_to_not_convert": ["model.layers.0.mlp", "self_attn", "lm_head"]},
-            2 * (ATTENTION + DENSE + HEAD + REST) + ROUTED,
-        ),
-        (
-            {"quant_method": "fp8", "modules_to_not_convert": ["model.layers.1.self_attn.o_proj"]},
-            2 * (HEAD + REST + 128 * 128) + ATTENTION - 128 * 128 + DENSE + ROUTED,
-        ),
-        ({"quant_method": "mxfp4"}, 2 * (ATTENTION + DENSE + HEAD + REST) + ROUTED * 17 / 32),
-        # a scale of 2 bytes and a zero point of half a byte for each 128
-        (AWQ, (ATTENTION + DENSE + ROUTED) * (0.5 + 2.5 / 128) + 2 * (HEAD + REST)),
-        (
-            {"quant_method": "gptq", "bits": 8, "group_size": -1, "dynamic": {r"-:.*\.experts\..*": {}}},
-            ATTENTION + DENSE + 2 * (ROUTED + HEAD + REST),
-        ),
-        (
-            {"quant_method": "gptq", "bits": 8, "group_size": 32, "lm_head": True},
-            (ATTENTION + DENSE + ROUTED + HEAD) * (1 + 3 / 32) + 2 * REST,
-        ),
-        (
-            {"quant_method": "compressed-tensors", "ignore": ["lm_head", "re:.*self_attn.*"]}
-            | {"config_groups": {"group_0": {"targets": LINEAR, "weights": INT4_G32}}},
-            (DENSE + ROUTED) * (0.5 + 2 / 32) + 2 * (ATTENTION + HEAD + REST),
-        ),
-        (
-            {"quant_method": "compressed-tensors", "ignore": ["lm_head"]}
-            | {"config_groups": {"group_0": {"targets": [r"re:.*mlp\..*_proj$"], "weights": FLOAT4}}},
-            (DENSE + ROUTED) * FP4 + 2 * (ATTENTION + HEAD + REST),
-        ),
-        (
-            {"quant_method": "compressed-tensors", "ignore": ["lm_head"]}
-            | {"config_groups": {"group_0": {"targets": LINEAR, "weights": {"num_bits": 8, "type": "float"}}}},
-            ATTENTION + DENSE + ROUTED + 2 * (HEAD + REST),
-        ),
-        (
-            {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", "model.layers.0*"]},
-            (ATTENTION / 2 + ROUTED) * FP4 + 2 * (ATTENTION / 2 + DENSE + HEAD + REST),
-        ),
-        (
-            {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]},
-            ATTENTION + DENSE + ROUTED + 2 * (HEAD + REST),
-        ),
-        (
-            {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "ignore": ["mtp*"]}
-            | {"quantized_layers": {"model.layers.1.mlp.experts": {"quant_algo": "NVFP4"}}}
-            | {"exclude_modules": None},
-            2 * (ATTENTION + DENSE + HEAD + REST) + ROUTED * FP4,
-        ),
-        (
-            {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}
-            | {
-                "quantized_layers": {
-                    "model.layers.1.mlp.experts": {"quant_algo": "NVFP4"},
-                    "lm_head": {"quant_algo": "FP8"},
-                }
-            },
-            2 * (ATTENTION + DENSE + REST) + HEAD + ROUTED * FP4,
-        ),
-    ],
-)
+NATIVE: list[tuple[dict[str, Any], float]] = [
+    ({"quant_method": "fp8"}, ATTENTION + DENSE + ROUTED + 2 * (HEAD + REST)),
+    (
+        {"quant_method": "fp8", "modules_to_not_convert": ["model.layers.0.mlp", "self_attn", "lm_head"]},
+        2 * (ATTENTION + DENSE + HEAD + REST) + ROUTED,
+    ),
+    (
+        {"quant_method": "fp8", "modules_to_not_convert": ["model.layers.1.self_attn.o_proj"]},
+        2 * (HEAD + REST + 128 * 128) + ATTENTION - 128 * 128 + DENSE + ROUTED,
+    ),
+    ({"quant_method": "mxfp4"}, 2 * (ATTENTION + DENSE + HEAD + REST) + ROUTED * 17 / 32),
+    # a scale of 2 bytes and a zero point of half a byte for each 128
+    (AWQ, (ATTENTION + DENSE + ROUTED) * (0.5 + 2.5 / 128) + 2 * (HEAD + REST)),
+    (
+        {"quant_method": "gptq", "bits": 8, "group_size": -1, "dynamic": {r"-:.*\.experts\..*": {}}},
+        ATTENTION + DENSE + 2 * (ROUTED + HEAD + REST),
+    ),
+    (
+        {"quant_method": "gptq", "bits": 8, "group_size": 32, "lm_head": True},
+        (ATTENTION + DENSE + ROUTED + HEAD) * (1 + 3 / 32) + 2 * REST,
+    ),
+    (
+        {"quant_method": "compressed-tensors", "ignore": ["lm_head", "re:.*self_attn.*"]}
+        | {"config_groups": {"group_0": {"targets": LINEAR, "weights": INT4_G32}}},
+        (DENSE + ROUTED) * (0.5 + 2 / 32) + 2 * (ATTENTION + HEAD + REST),
+    ),
+    (
+        {"quant_method": "compressed-tensors", "ignore": ["lm_head"]}
+        | {"config_groups": {"group_0": {"targets": [r"re:.*mlp\..*_proj$"], "weights": FLOAT4}}},
+        (DENSE + ROUTED) * FP4 + 2 * (ATTENTION + HEAD + REST),
+    ),
+    (
+        {"quant_method": "compressed-tensors", "ignore": ["lm_head"]}
+        | {"config_groups": {"group_0": {"targets": LINEAR, "weights": {"num_bits": 8, "type": "float"}}}},
+        ATTENTION + DENSE + ROUTED + 2 * (HEAD + REST),
+    ),
+    (
+        {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", "model.layers.0*"]},
+        (ATTENTION / 2 + ROUTED) * FP4 + 2 * (ATTENTION / 2 + DENSE + HEAD + REST),
+    ),
+    (
+        {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]},
+        ATTENTION + DENSE + ROUTED + 2 * (HEAD + REST),
+    ),
+    (
+        {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "ignore": ["mtp*"]}
+        | {"quantized_layers": {"model.layers.1.mlp.experts": {"quant_algo": "NVFP4"}}}
+        | {"exclude_modules": None},
+        2 * (ATTENTION + DENSE + HEAD + REST) + ROUTED * FP4,
+    ),
+    (
+        {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}
+        | {
+            "quantized_layers": {
+                "model.layers.1.mlp.experts": {"quant_algo": "NVFP4"},
+                "lm_head": {"quant_algo": "FP8"},
+            }
+        },
+        2 * (ATTENTION + DENSE + REST) + HEAD + ROUTED * FP4,
+    ),
+]
+
+
+@pytest.mark.parametrize(("quantization", "expected"), NATIVE)
 def test_native(quantization: dict[str, Any], expected: float) -> None:
     """Each kind of quantization that checkpoints come with, derived by hand for a model of two layers."""
     facts = model_facts(SMALL | {"quantization_config": quantization})
     assert facts.total_params == ATTENTION + DENSE + ROUTED + HEAD + REST
     assert facts.weight_bytes["native"] == round(expected)
+
+
+def objects(x: Any) -> Iterator[dict[str, Any]]:
+    """All objects within an object."""
+    if isinstance(x, dict):
+        yield x
+        for inner in x.values():
+            yield from objects(inner)
+
+
+@pytest.mark.parametrize("index", range(len(NATIVE)))
+def test_any_field_wrong(index: int) -> None:
+    """Whatever stands in a field: bytes, or the one family of errors."""
+    for number, part in enumerate(objects(NATIVE[index][0])):
+        for field in part:
+            for wrong in (None, "x", -1, 0, 2.5, [], {}, ["x"], [1], {"x": "y"}, {"x": {"weights": {}}}):
+                changed = copy.deepcopy(NATIVE[index][0])
+                list(objects(changed))[number][field] = wrong
+                with contextlib.suppress(capacity.ConfigError):
+                    assert model_facts(SMALL | {"quantization_config": changed}).weight_bytes["native"] > 0
 
 
 @pytest.mark.parametrize(
@@ -210,7 +233,7 @@ def test_deepseek_v4_stores_experts_in_four_bits() -> None:
         ),
         (
             {"quantization_config": {"quant_method": "fp8", "modules_to_not_convert": "lm_head"}},
-            "quantization_config.modules_to_not_convert must be a list of texts: 'lm_head'",
+            "quantization_config.modules_to_not_convert must be a list: 'lm_head'",
         ),
         ({"quantization_config": {"quant_method": "awq"}}, "quantization_config.bits is missing: .*"),
         (

@@ -1,7 +1,7 @@
 """Reads the fields of a config.json. Whatever is wrong with one is a sentence that names it; nothing is guessed."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,6 +51,20 @@ class Config:
         if value is None:
             return self._missing(name) if default is None else default
         raise self.error(name, "must be a text", value)
+
+    def choice(self, name: str, known: Iterable[str], default: str | None = None) -> str:
+        """A text of a closed list; without a default the field is required."""
+        value, words = self.text(name, default), list(known)
+        if value not in words:
+            raise self.error(name, f"must be one of {', '.join(words)}", value)
+        return value
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts; left out, it is empty."""
+        texts = self._list(name, None) if self.has(name) else []
+        if not all(isinstance(text, str) for text in texts):
+            raise self.error(name, "must be a list of texts", texts)
+        return texts
 
     def wholes(self, name: str, length: int | None = None, *, least: int = 0) -> list[int]:
         """A list of whole numbers, of at least that length."""

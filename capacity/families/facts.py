@@ -146,10 +146,7 @@ def _text_config(wrapper: Config) -> Config:
     """The config of the text model; the wrapper's type stands in where its own is left out."""
     c = wrapper.part("text_config") if wrapper.has("text_config") else wrapper
     owner = c if c.has("model_type") else wrapper
-    kind = owner.text("model_type")
-    if kind not in FAMILIES:
-        raise owner.error("model_type", f"must be one of {', '.join(sorted(FAMILIES))}", kind)
-    return Config(c.fields, kind, c.where)
+    return Config(c.fields, owner.choice("model_type", sorted(FAMILIES)), c.where)
 
 
 def _model(c: Config, wrapper: Config) -> _Model:

@@ -71,4 +71,6 @@ def kimi_delta_attention(c: Config) -> Part:
 
 def _element(c: Config, field: str) -> int:
     """Bytes of an element of the state."""
-    return FP32 if c.text(field, "bfloat16") == "float32" else BF16
+    return {"float32": FP32, "bfloat16": BF16, "float16": BF16}[
+        c.choice(field, ("float32", "bfloat16", "float16"), "bfloat16")
+    ]

@@ -6,7 +6,7 @@ and so does the head, unless a config says otherwise.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from .config import Config
 from .parts import Tensor
@@ -20,7 +20,8 @@ FP4: Final = 0.5625  # NVFP4: an FP8 scale for each 16
 MXFP4: Final = 0.53125  # an 8-bit exponent for each 32
 MXFP8: Final = 1.03125
 
-_TYPES: Final = {"bfloat16": 2, "float16": 2, "half": 2, "float32": 4, "float": 4}
+_TYPES: Final = {"bfloat16": 2, "float16": 2, "float32": 4}
+_EXPERTS: Final = (r"re:.*\.experts\.",)
 
 _ALGORITHMS: Final = {
     "FP8": FP8,
@@ -81,9 +82,7 @@ def stored(c: Config, wrapper: Config) -> Stored:
     if not owner.has("quantization_config"):
         return Stored({2: "bf16", 4: "fp32"}[plain], (_all(plain),), plain)
     q = owner.part("quantization_config")
-    method = q.text("quant_method", "modelopt" if q.has("quant_algo") else None)
-    if method not in _METHODS:
-        raise q.error("quant_method", f"must be one of {', '.join(_METHODS)}", method)
+    method = q.choice("quant_method", _METHODS, "modelopt" if q.has("quant_algo") else None)
     return Stored(method, (*_METHODS[method](q, plain, c), _all(plain)), plain)
 
 
@@ -91,53 +90,42 @@ def _plain(c: Config, wrapper: Config) -> int:
     for config in (c, wrapper):
         field = config.first("dtype", "torch_dtype")
         if config.has(field):
-            name = config.text(field).removeprefix("torch.")
-            if name not in _TYPES:
-                raise config.error(field, f"must be one of {', '.join(_TYPES)}", name)
-            return _TYPES[name]
+            return _TYPES[config.choice(field, _TYPES)]
     return 2
 
 
 def _fp8(q: Config, plain: int, c: Config) -> list[Rule]:
     """Hugging Face's FP8, in blocks or not; DeepSeek V4 stores its experts in MXFP4 beside it."""
-    rules = [_listed(q), _kept(q, plain, "modules_to_not_convert", head=True)]
-    if c.has("expert_dtype"):
-        experts = {"fp4": MXFP4, "fp8": FP8}.get(c.text("expert_dtype"))
-        if experts is None:
-            raise c.error("expert_dtype", "must be fp4 or fp8", c.text("expert_dtype"))
-        rules.append(_matching((r"re:.*\.experts\.",), experts))
-    return [*rules, _all(FP8)]
+    experts = {"fp4": MXFP4, "fp8": FP8}
+    kept = _matching([*q.texts("modules_to_not_convert"), HEAD], plain)
+    return [_listed(q), kept, _matching(_EXPERTS, experts[c.choice("expert_dtype", experts, "fp8")]), _all(FP8)]
 
 
 def _mxfp4(q: Config, plain: int, c: Config) -> list[Rule]:
     """gpt-oss: the experts only."""
-    return [_kept(q, plain, "modules_to_not_convert", head=True), _matching((r"re:.*\.experts\.",), MXFP4)]
+    return [_matching([*q.texts("modules_to_not_convert"), HEAD], plain), _matching(_EXPERTS, MXFP4)]
 
 
 def _integers(q: Config, plain: int, c: Config) -> list[Rule]:
     """AWQ and GPTQ: integers in groups, each group with a scale and a zero point."""
-    bits, group = q.whole(q.first("bits", "w_bit")), q.fields.get(q.first("group_size", "q_group_size"), -1)
-    per_weight = _per_weight(q, bits, "int", group, zeros=q.flag("zero_point", True))
+    per_weight = _per_weight(q, q.whole(q.first("bits", "w_bit")), scale=2, zeros=q.flag("zero_point", True))
+    head = [] if q.flag("lm_head", False) else [HEAD]
     excluded = q.fields.get("dynamic") or {}  # GPTQModel: "-:" and an expression excludes modules
     if not isinstance(excluded, Mapping):
         raise q.error("dynamic", "must be an object", excluded)
-    skipped = tuple(f"re:{key[2:]}" for key in excluded if key.startswith("-:"))
-    kept = _kept(q, plain, "modules_to_not_convert", head=not q.flag("lm_head", False))
-    return [kept, _matching(skipped, plain), _all(per_weight)]
+    skipped = [f"re:{key[2:]}" for key in excluded if key.startswith("-:")]
+    return [_matching([*q.texts("modules_to_not_convert"), *head, *skipped], plain), _all(per_weight)]
 
 
 def _groups(q: Config, plain: int, c: Config) -> list[Rule]:
     """compressed-tensors, and ModelOpt: groups of matrices, each with a format; some are left out."""
-    rules = [_listed(q), _kept(q, plain, q.first("ignore", "exclude_modules"), head=False)]
-    algorithm = q.text("quant_algo", "") if q.fields.get("quant_algo") else ""
-    if algorithm == "MIXED_PRECISION":
+    rules = [_listed(q), _matching(q.texts(q.first("ignore", "exclude_modules")), plain)]
+    if q.fields.get("quant_algo") == "MIXED_PRECISION":
         return rules
     if q.has("config_groups"):
         groups = q.part("config_groups")
         return rules + [_group(groups.part(name)) for name in groups.fields]
-    if algorithm not in _ALGORITHMS:
-        raise q.error("quant_algo", f"must be one of {', '.join(_ALGORITHMS)}", algorithm)
-    return [*rules, _all(_ALGORITHMS[algorithm])]
+    return [*rules, _all(_ALGORITHMS[q.choice("quant_algo", _ALGORITHMS)])]
 
 
 _METHODS: Final[dict[str, Callable[[Config, int, Config], list[Rule]]]] = {
@@ -154,44 +142,33 @@ _METHODS: Final[dict[str, Callable[[Config, int, Config], list[Rule]]]] = {
 
 def _group(group: Config) -> Rule:
     if not group.has("weights"):
-        return _matching((), 0.0)
+        return _never
     w = group.part("weights")
-    kind, zeros = w.text("type", "int"), not w.flag("symmetric", True)
-    per_weight = _per_weight(w, w.whole("num_bits"), kind, w.fields.get("group_size"), zeros=zeros)
-    targets = group.fields.get("targets", ["Linear"])
-    if not isinstance(targets, list) or not all(isinstance(t, str) for t in targets):
-        raise group.error("targets", "must be a list of texts", targets)
-    return _all(per_weight) if "Linear" in targets else _matching(targets, per_weight)
+    scale = {"int": 2, "float": 1}[w.choice("type", ("int", "float"), "int")]
+    per_weight = _per_weight(w, w.whole("num_bits"), scale=scale, zeros=not w.flag("symmetric", True))
+    targets = group.texts("targets")
+    return _all(per_weight) if not targets or "Linear" in targets else _matching(targets, per_weight)
 
 
-def _per_weight(q: Config, bits: int, kind: str, group: Any, *, zeros: bool) -> float:
+def _per_weight(q: Config, bits: int, *, scale: int, zeros: bool) -> float:
     """Bytes of one weight with its share of the group's scale, and of the zero point where there is one."""
-    if group is None or group == -1:
+    field = q.first("group_size", "q_group_size")
+    if q.fields.get(field) in (None, -1):  # one scale for a whole row, or for the whole matrix
         return bits / 8
-    size = q.whole("group_size") if q.has("group_size") else q.whole("q_group_size")
-    scale = 2 if kind == "int" else 1
-    return bits / 8 + (scale + (bits / 8 if zeros else 0)) / size
+    return bits / 8 + (scale + zeros * bits / 8) / q.whole(field)
 
 
 def _listed(q: Config) -> Rule:
     """Modules that are listed with an algorithm each; a module's name stands for all matrices within it."""
     if not q.has("quantized_layers"):
-        return _matching((), 0.0)
+        return _never
     layers = q.part("quantized_layers")
-    per_weight = {}
-    for name in layers.fields:
-        algorithm = layers.part(name).text("quant_algo")
-        if algorithm not in _ALGORITHMS:
-            raise layers.error(f"{name}.quant_algo", f"must be one of {', '.join(_ALGORITHMS)}", algorithm)
-        per_weight[_bare(name)] = _ALGORITHMS[algorithm]
+    per_weight = {_bare(n): _ALGORITHMS[layers.part(n).choice("quant_algo", _ALGORITHMS)] for n in layers.fields}
     return lambda name: next((per_weight[module] for module in _modules(name) if module in per_weight), None)
 
 
-def _kept(q: Config, plain: int, field: str, *, head: bool) -> Rule:
-    patterns = q.fields.get(field) or []
-    if not isinstance(patterns, list) or not all(isinstance(p, str) for p in patterns):
-        raise q.error(field, "must be a list of texts", patterns)
-    return _matching([*patterns, *([HEAD] if head else [])], plain)
+def _never(name: str) -> None:
+    """The rule that leaves everything to others."""
 
 
 def _all(per_weight: float) -> Rule:

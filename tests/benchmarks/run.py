@@ -57,6 +57,16 @@ def imports() -> Iterator[Row]:
     yield Row("import capacity", import_ms("capacity"), "import numpy", import_ms("numpy"), target=60)
 
 
+def commands() -> Iterator[Row]:
+    """Counting a model as a user does, against the start of Python alone."""
+    config = Path(__file__).parents[1] / "data" / "configs" / "DeepSeek-R1.json"
+
+    def run(*args: str) -> float:
+        return fastest(lambda: subprocess.run([sys.executable, *args], capture_output=True, check=True))
+
+    yield Row("capacity model", run("-m", "capacity.cli", "model", str(config)), "python", run("-c", ""), target=500)
+
+
 def calls() -> Iterator[Row]:
     """One call with checked arguments, against the arithmetic alone."""
     spec = FUNCTIONS["PREFILL_US"]
@@ -174,7 +184,7 @@ def main() -> None:
     table.add_column("met")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "capacity.xlsx"
-        for measure in (imports, calls, blocks):
+        for measure in (imports, commands, calls, blocks):
             add(table, measure())
         for measure_file in (build, in_process):
             add(table, measure_file(path))
