@@ -12,7 +12,20 @@ TP=2 H200, 50 req/s, 3,000 tokens in, 400 out). `capacity.model_facts` counts a 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
-from . import cost, decode, fleet, lookup, memory, meta, prefill, tpot, traffic  # each registers its functions
+from . import (  # each registers its functions
+    cost,
+    decode,
+    fleet,
+    lookup,
+    memory,
+    meta,
+    prefill,
+    refined_memory,
+    refined_step,
+    refined_work,
+    tpot,
+    traffic,
+)
 from ._version import VERSION as __version__
 from .errors import CapacityError, ConfigError, Infeasible, InputError, InputTypeError, NotKnown, UnknownName
 from .registry import FUNCTIONS

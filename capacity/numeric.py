@@ -5,7 +5,8 @@ Rounding: 16.9 / 0.65 is 25.999999999999996 in binary, so counts round at the ni
 """
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 _SNAP = 5e-10  # half of the ninth decimal
@@ -50,12 +51,27 @@ def minimum(a: Any, b: Any) -> float:
 
 
 def log2(x: Any) -> float:
-    """The logarithm to base 2, element by element."""
-    if is_array(x):
-        import numpy as np
+    """The logarithm to base 2, element by element: Python's own, from which NumPy's differs in the last bit."""
+    return _each(math.log2, x)
 
-        return as_float(np.log2(x))
-    return math.log2(x)
+
+def power(base: Any, exponent: Any) -> float:
+    """Base to the exponent, element by element: Python's own, from which NumPy's differs in the last bit."""
+    return _each(operator.pow, base, exponent)
+
+
+def _each(fn: Callable[..., float], *operands: Any) -> float:
+    if not any(map(is_array, operands)):
+        return fn(*operands)
+    import numpy as np
+
+    def guarded(*elements: float) -> float:
+        try:
+            return fn(*elements)
+        except (ArithmeticError, ValueError):
+            return math.nan  # which the registry refuses, naming the place
+
+    return as_float(np.frompyfunc(guarded, len(operands), 1)(*operands).astype(float))
 
 
 def as_float(x: Any) -> float:

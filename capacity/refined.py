@@ -20,7 +20,7 @@ from .registry import spec_of
 
 # Switch -> what it refines, and how much that moves.
 SWITCHES: Final[dict[str, str]] = {
-    "active_params": "Prefill multiplies active parameters, without embedding and LM head: 3% of Llama 70B, 20% of gpt-oss",
+    "active_params": "Prefill multiplies active parameters, without embedding and LM head: 3% less for Llama 70B",
     "attention_flops": "Attention's own FLOPs in prefill: 2.8% of 2N at 3k tokens, 28% at 30k for Llama 70B",
     "activations": "Activations cross the memory bus, in prefill and decode",
     "fixed_time": "Kernel launches and host, per step and per prompt",
@@ -76,7 +76,8 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
         Choice("mfu_dense_used", "efficiencies", "mfu_prefill_dense", "mfu", "MFU of dense layers"),
         Choice("mfu_experts_used", "efficiencies", "mfu_prefill_experts", "mfu", "MFU of routed experts"),
         Choice("mfu_attention_used", "efficiencies", "mfu_attention", "mfu", "MFU of attention"),
-        Choice("attention_dim_used", "attention_flops", "attention_dim", "0", "Attention width priced"),
+        Choice("width_used", "attention_flops", "attention_width", "0", "Attention width, full layers"),
+        Choice("windowed_width_used", "attention_flops", "windowed_width", "0", "Attention width, windowed layers"),
         Choice("passes_used", "activations", "activation_passes", "0", "Activation passes"),
         Choice("base_ms_used", "fixed_time", "prefill_base_ms", "0", "Fixed time per prompt"),
         Choice("layer_us_used", "fixed_time", "prefill_layer_us", "0", "Fixed time per prompt and layer"),
@@ -89,17 +90,23 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
             lm_head_params_b="prefill_head_b",
             routed_active_b="prefill_routed_active_b",
         ),
-        _step("dense_us", rw.flops_us, "Dense layers", flop_params_b="dense_prefill_b", efficiency="mfu_dense_used"),
+        _step(
+            "dense_us", rw.flops_us, "Dense layers", flop_params_b="dense_prefill_b", flop_efficiency="mfu_dense_used"
+        ),
         _step(
             "experts_us",
             rw.flops_us,
             "Routed experts",
             flop_params_b="prefill_routed_active_b",
-            efficiency="mfu_experts_used",
+            flop_efficiency="mfu_experts_used",
         ),
         _step("seen_tokens", rw.seen_tokens),
         _step(
-            "attention_us", rw.attention_us, attention_dim="attention_dim_used", efficiency="mfu_attention_used"
+            "attention_us",
+            rw.attention_us,
+            attention_width="width_used",
+            windowed_width="windowed_width_used",
+            flop_efficiency="mfu_attention_used",
         ),
         _step("activation_us", rw.activation_us, activation_passes="passes_used"),
         _step(
@@ -202,26 +209,34 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
             attention_dp="attention_dp_used",
         ),
         _step(
-            "dense_bytes_ms", rs.read_ms, "Dense weights, bytes", read_gb="dense_read_gb", efficiency="mbu_dense_used"
+            "dense_bytes_ms",
+            rs.read_ms,
+            "Dense weights, bytes",
+            read_gb="dense_read_gb",
+            read_efficiency="mbu_dense_used",
         ),
         _step(
             "dense_flops_us",
             rw.flops_us,
             "Dense layers, FLOPs per token",
             flop_params_b="dense_flops_b",
-            efficiency="mfu_decode_used",
+            flop_efficiency="mfu_decode_used",
         ),
         _step("dense_ms", rs.joined_ms, bytes_ms="dense_bytes_ms", flops_us="dense_flops_us"),
         _step("experts_gb", rm.experts_gb),
         _step(
-            "experts_bytes_ms", rs.read_ms, "All experts, bytes", read_gb="experts_gb", efficiency="mbu_experts_used"
+            "experts_bytes_ms",
+            rs.read_ms,
+            "All experts, bytes",
+            read_gb="experts_gb",
+            read_efficiency="mbu_experts_used",
         ),
         _step(
             "experts_flops_us",
             rw.flops_us,
             "All experts, FLOPs per token",
             flop_params_b="routed_flops_b",
-            efficiency="mfu_decode_experts_used",
+            flop_efficiency="mfu_decode_experts_used",
         ),
         _step("expert_load", rs.expert_load, coverage="expert_coverage"),
         _step(
@@ -233,11 +248,9 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
             expert_parallel="expert_parallel_used",
             imbalance="imbalance_used",
         ),
-        _step("kv_ms", rs.read_ms, "KV of one sequence", read_gb="kv_gb_per_seq", efficiency="mbu_kv_used"),
+        _step("kv_ms", rs.read_ms, "KV of one sequence", read_gb="kv_gb_per_seq", read_efficiency="mbu_kv_used"),
         _step("decode_allreduce_us", rw.allreduce_us, "All-reduce per output token", comm_layers="comm_layers_used"),
-        _step(
-            "latency_ms", rw.allreduce_latency_ms, comm_layers="comm_layers_used", latency_us="allreduce_latency_us"
-        ),
+        _step("latency_ms", rw.allreduce_latency_ms, comm_layers="comm_layers_used", latency_us="allreduce_latency_us"),
         _step("fixed_ms", rs.step_fixed_ms, kernels="kernels_used", host_ms="host_ms_used"),
         _step("engine_step_ms", rs.refined_step_ms, allreduce_us="decode_allreduce_us"),
         _step(
@@ -275,6 +288,8 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
     ),
 }
 
+REFINED_STEPS: Final = tuple(s for rows in SECTIONS.values() for s in rows if isinstance(s, Step))
+
 # What the refined chain takes from the worked example's chain unchanged.
 SHARED: Final = ("prompt_tps", "output_tps", "context_tokens", "kv_bytes_per_token")
 NEUTRAL: Final = {"none_left_out": 0.0, "none_one_shot": 0.0}
@@ -288,9 +303,8 @@ INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "experts",
         "experts_per_token",
         "hidden_size",
-        "attention_dim",
-        "full_layers",
-        "windowed_layers",
+        "attention_width",
+        "windowed_width",
         "window_tokens",
         "kv_full_bytes",
         "kv_windowed_bytes",
@@ -314,10 +328,7 @@ INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def _inputs() -> dict[str, Number]:
-    steps = [s for rows in SECTIONS.values() for s in rows if isinstance(s, Step)]
-    known = {n: a for s in steps for n, a in s.function.args.items() if isinstance(a, Number)}
-    from .refined_memory import MemoryGb
-
+    known = {n: a for s in REFINED_STEPS for n, a in s.function.args.items() if isinstance(a, Number)}
     usable = Number("GB", "usable memory: as CUDA reports it for one GPU", example=150.109, gt=0)
     return {
         name: usable if name == "usable_gb" else fitted(name, gt=0) if name in FITTED else known[name]
@@ -336,7 +347,7 @@ def refined_plan(
 
     >>> rows = refined_plan(switches={"attention_flops": True})
     >>> round(rows["prefill_us"].value, 2)
-    73.29
+    75.28
     """
     for name in switches or {}:
         if name not in SWITCHES:

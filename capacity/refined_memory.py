@@ -25,14 +25,24 @@ from .terms import BytesPerParam, KvBytes, KvHeads, MemoryFraction, OutputTokens
 from .traffic import ContextTokens
 
 
+def _rest(params_b: float) -> float:
+    """What is left of the parameters without their parts, which cannot be more than the whole."""
+    if is_array(params_b):
+        return as_float(where(params_b < 0, math.nan, params_b))  # the registry says where
+    if params_b < 0:
+        raise Infeasible("routed experts, embedding and LM head together exceed the parameters")
+    return params_b
+
+
 @function(
     "Weights per GPU as stored",
     returns="GB/GPU",
     words="(dense x bytes + embedding and LM head x 2 B) x attention-DP / TP + routed experts x bytes / TP",
     native="(({params_b}-{routed_params_b}-{embedding_params_b}-{lm_head_params_b})*{bytes_per_param}"
     "+({embedding_params_b}+{lm_head_params_b})*2)*{attention_dp}/{tp}+{routed_params_b}*{bytes_per_param}/{tp}",
-    derivation="({params_b} billion parameters at {bytes_per_param} B, of them {embedding_params_b} + {lm_head_params_b}"
-    " billion at 2 B) / {tp} GPUs = {result} GB per GPU",
+    derivation="({params_b} billion parameters at {bytes_per_param} B, of them {embedding_params_b} +"
+    " {lm_head_params_b} billion at 2 B and {routed_params_b} billion in experts)"
+    " / {tp} GPUs, dense ones held {attention_dp} times = {result} GB per GPU",
     source="Field notes: FP8 checkpoints keep LM head and embedding in BF16: Llama 70B is 72.7 GB, not 70.55",
 )
 def stored_weights_gb(
@@ -50,7 +60,7 @@ def stored_weights_gb(
     72.66
     """
     outside = embedding_params_b + lm_head_params_b
-    dense = (params_b - routed_params_b - outside) * bytes_per_param + outside * 2
+    dense = _rest(params_b - routed_params_b - outside) * bytes_per_param + outside * 2
     return dense * attention_dp / tp + routed_params_b * bytes_per_param / tp
 
 
@@ -61,7 +71,7 @@ def stored_weights_gb(
     native="(({params_b}-{routed_params_b}-{embedding_params_b}-{lm_head_params_b})*{bytes_per_param}"
     "+{lm_head_params_b}*2)*{attention_dp}/{tp}",
     derivation="({params_b} - {routed_params_b} - {embedding_params_b} - {lm_head_params_b} billion"
-    " at {bytes_per_param} B + LM head at 2 B) / {tp} GPUs = {result} GB per GPU",
+    " at {bytes_per_param} B + LM head at 2 B) / {tp} GPUs, held {attention_dp} times = {result} GB per GPU",
     source="Field notes: weights read once a step, without the input embedding, LM head in BF16",
 )
 def dense_read_gb(
@@ -78,7 +88,7 @@ def dense_read_gb(
     >>> round(dense_read_gb(70.553706496, 0, 1.050673152, 1.050673152, 1, 2, 1), 3)
     35.277
     """
-    dense = params_b - routed_params_b - embedding_params_b - lm_head_params_b
+    dense = _rest(params_b - routed_params_b - embedding_params_b - lm_head_params_b)
     return (dense * bytes_per_param + lm_head_params_b * 2) * attention_dp / tp
 
 
@@ -121,7 +131,8 @@ def kv_typed_bytes(kv_full_bytes: KvFullBytes, kv_bytes: KvBytes = 2) -> float:
     returns="count",
     words="ranks / KV heads, at least 1; every rank when replicated",
     native="MAX(1,{tp}/{attention_dp}/({kv_heads}^(1-{kv_replicated})))",
-    derivation="{tp} GPUs in {attention_dp} groups against {kv_heads} KV heads, replicated {kv_replicated}: {result} copies",
+    derivation="{tp} GPUs in {attention_dp} groups against {kv_heads} KV heads, replicated {kv_replicated}:"
+    " {result} copies",
     source="Field notes: KV heads per rank = max(1, kv_heads/tp); MLA is replicated unless attention-DP",
 )
 def kv_copies(kv_heads: KvHeads, tp: Tp, kv_replicated: KvReplicated, attention_dp: AttentionDp) -> float:
@@ -193,13 +204,13 @@ def peak_context_tokens(prompt_tokens: PromptTokens, output_tokens: OutputTokens
 def usable_pool_gb(
     memory_gb: MemoryGb,
     weights_gb: WeightsGb,
-    memory_fraction: MemoryFraction,
-    reserved_gb: ReservedGb,
     of_free: OfFree,
+    memory_fraction: MemoryFraction = 0.92,
+    reserved_gb: ReservedGb = 3,
 ) -> float:
     """Memory of one GPU that is left for KV cache; an error when the weights do not fit.
 
-    >>> round(usable_pool_gb(150.109, 35.277, 0.92, 3, 0), 2), round(usable_pool_gb(150.109, 35.277, 0.9, 3, 1), 2)
+    >>> round(usable_pool_gb(150.109, 35.277, 0), 2), round(usable_pool_gb(150.109, 35.277, 1, 0.9), 2)
     (99.82, 100.35)
     """
     pool = memory_gb * memory_fraction - reserved_gb - weights_gb * (1 - of_free * (1 - memory_fraction))

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from .arguments import Number
 from .decode import StepMs
-from .numeric import as_float
+from .numeric import power
 from .refined_memory import experts_gb
 from .refined_terms import Accepted, DraftMs, Drafts, ExpertParallel, Experts, ExpertsPerToken, Kernels, fitted
-from .refined_work import flops_us
+from .refined_work import ActivationUs, AllreduceUs, allreduce_latency_ms, flops_us, share
 from .registry import function
 from .terms import BandwidthTbS, Batch
 
@@ -52,7 +52,7 @@ def expert_coverage(
     >>> [round(expert_coverage(256, 8, batch, 1), 2) for batch in (32, 128)], expert_coverage(1, 1, 64)
     ([0.64, 0.98], 1.0)
     """
-    return as_float(1 - (1 - experts_per_token / experts) ** (coverage_exponent * verify_batch))
+    return 1 - power(1 - share(experts_per_token, experts), coverage_exponent * verify_batch)
 
 
 Coverage = Annotated[
@@ -64,15 +64,15 @@ Coverage = Annotated[
     "Time to read",
     returns="ms",
     words="bytes / (bandwidth x efficiency)",
-    native="{read_gb}/({bandwidth_tb_s}*{efficiency})",
-    derivation="{read_gb} GB / ({bandwidth_tb_s} TB/s x {efficiency}) = {result} ms",
+    native="{read_gb}/({bandwidth_tb_s}*{read_efficiency})",
+    derivation="{read_gb} GB / ({bandwidth_tb_s} TB/s x {read_efficiency}) = {result} ms",
     source="As the decode step of the worked example, for a part of the bytes",
 )
 def read_ms(
     read_gb: Annotated[float, Number("GB/GPU", "bytes read on one GPU", example=experts_gb, ge=0)],
     bandwidth_tb_s: BandwidthTbS,
-    efficiency: Annotated[
-        float, Number("fraction", "efficiency: share of the bandwidth that is reached", example=0.75, gt=0, le=1)
+    read_efficiency: Annotated[
+        float, Number("fraction", "read efficiency: share of the bandwidth that is reached", example=0.75, gt=0, le=1)
     ],
 ) -> float:
     """Time to read a part of the step's bytes: dense weights, routed experts, or one sequence's KV.
@@ -80,7 +80,7 @@ def read_ms(
     >>> round(read_ms(35.277, 4.8, 0.75), 2)
     9.8
     """
-    return read_gb / (bandwidth_tb_s * efficiency)
+    return read_gb / (bandwidth_tb_s * read_efficiency)
 
 
 BytesMs = Annotated[float, Number("ms", "bytes: time to read", example=read_ms, ge=0)]
@@ -88,12 +88,18 @@ FlopsUs = Annotated[float, Number("us/token", "FLOPs: time per token", example=f
 Power = Annotated[float, fitted("overlap_power", ge=1)]
 
 
+def _joined(bytes_ms: float, flops_ms: float, sharpness: float) -> float:
+    """The larger of two times, with a rounded corner."""
+    return power(power(bytes_ms, sharpness) + power(flops_ms, sharpness), 1 / sharpness)
+
+
 @function(
     "Dense part of the step",
     returns="ms",
     words="bytes and FLOPs joined: (bytes ^ p + (FLOPs x tokens) ^ p) ^ (1 / p)",
     native="({bytes_ms}^{overlap_power}+({flops_us}*{verify_batch}/1E3)^{overlap_power})^(1/{overlap_power})",
-    derivation="{bytes_ms} ms of bytes joined with {flops_us} us x {verify_batch} tokens of FLOPs = {result} ms",
+    derivation="{bytes_ms} ms of bytes joined with {flops_us} us x {verify_batch} tokens of FLOPs"
+    " at power {overlap_power} = {result} ms",
     source="Field notes: dense = (mem^3 + comp^3)^(1/3)",
 )
 def joined_ms(bytes_ms: BytesMs, flops_us: FlopsUs, verify_batch: VerifyBatch, overlap_power: Power = 3) -> float:
@@ -103,7 +109,7 @@ def joined_ms(bytes_ms: BytesMs, flops_us: FlopsUs, verify_batch: VerifyBatch, o
     (8.45, 24.59)
     """
     flops_ms = flops_us * verify_batch / 1e3
-    return as_float((bytes_ms**overlap_power + flops_ms**overlap_power) ** (1 / overlap_power))
+    return _joined(bytes_ms, flops_ms, overlap_power)
 
 
 @function(
@@ -126,7 +132,7 @@ def expert_load(
     >>> round(expert_load(64, 8, 256, 0.85), 2)
     23.93
     """
-    return verify_batch * experts_per_token / experts + coverage * expert_tokens
+    return verify_batch * share(experts_per_token, experts) + coverage * expert_tokens
 
 
 @function(
@@ -135,8 +141,8 @@ def expert_load(
     words="(covered bytes and FLOPs joined) x (1 + imbalance x (1 - 1 / expert-parallel size))",
     native="(({bytes_ms}*{coverage})^{overlap_power}+({flops_us}*{expert_load}/1E3)^{overlap_power})"
     "^(1/{overlap_power})*(1+{imbalance}*(1-1/{expert_parallel}))",
-    derivation="{bytes_ms} ms x {coverage} of bytes joined with {flops_us} us x {expert_load} tokens of FLOPs,"
-    " imbalance {imbalance} over {expert_parallel} GPUs = {result} ms",
+    derivation="{bytes_ms} ms x {coverage} of bytes joined with {flops_us} us x {expert_load} tokens of FLOPs"
+    " at power {overlap_power}, imbalance {imbalance} over {expert_parallel} GPUs = {result} ms",
     source="Field notes: experts with mem = expert bytes x coverage, imbalance 1 + 0.13(1-1/ep)",
 )
 def expert_step_ms(
@@ -154,8 +160,7 @@ def expert_step_ms(
     (0.0, 19.98)
     """
     bytes_part, flops_part = bytes_ms * coverage, flops_us * expert_load / 1e3
-    joined = (bytes_part**overlap_power + flops_part**overlap_power) ** (1 / overlap_power)
-    return as_float(joined * (1 + imbalance * (1 - 1 / expert_parallel)))
+    return _joined(bytes_part, flops_part, overlap_power) * (1 + imbalance * (1 - 1 / expert_parallel))
 
 
 @function(
@@ -195,9 +200,9 @@ def refined_step_ms(
     batch: Batch,
     kv_ms: Annotated[float, Number("ms", "KV: time to read one sequence", example=read_ms, ge=0)],
     verify_batch: VerifyBatch,
-    activation_us: Annotated[float, Number("us/token", "activations", example=0, ge=0)],
-    allreduce_us: Annotated[float, Number("us/token", "all-reduce", example=0, ge=0)],
-    latency_ms: Annotated[float, Number("ms", "all-reduce latency", example=0, ge=0)],
+    activation_us: ActivationUs,
+    allreduce_us: AllreduceUs,
+    latency_ms: Annotated[float, Number("ms", "all-reduce latency", example=allreduce_latency_ms, ge=0)],
     fixed_ms: Annotated[float, Number("ms", "fixed time", example=step_fixed_ms, ge=0)],
 ) -> float:
     """Time of one decode step, all terms together.

@@ -37,15 +37,17 @@ ExpertsPerToken = Annotated[
 HiddenSize = Annotated[
     float, Number("elements", "hidden size: width of a layer's activations", example=8192, ge=1, whole=True)
 ]
-AttentionDim = Annotated[
+AttentionWidth = Annotated[
     float,
-    Number("elements", "attention width: heads x head size; MLA heads x (nope + rope + v) / 2", example=8192, ge=0),
+    Number(
+        "elements",
+        "attention width: heads x head size, summed over full layers; MLA (nope + rope + v) / 2",
+        example=655360,
+        ge=0,
+    ),
 ]
-FullLayers = Annotated[
-    float, Number("layers", "full layers: attention that sees the whole context", example=80, ge=0, whole=True)
-]
-WindowedLayers = Annotated[
-    float, Number("layers", "windowed layers: attention that sees a window", example=0, ge=0, whole=True)
+WindowedWidth = Annotated[
+    float, Number("elements", "windowed width: the same summed over windowed layers", example=0, ge=0)
 ]
 CommLayers = Annotated[
     float, Number("layers", "layers that communicate: two all-reduces each", example=80, ge=0, whole=True)

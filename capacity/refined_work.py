@@ -1,22 +1,23 @@
 """Refined work per token: FLOPs that are really done, attention, activations, fixed time, all-reduce."""
 
+import math
 from typing import Annotated
 
 from .arguments import Number
-from .numeric import log2, maximum, minimum
+from .errors import Infeasible
+from .numeric import as_float, is_array, log2, maximum, minimum, where
 from .refined_terms import (
     ActiveParamsB,
-    AttentionDim,
+    AttentionWidth,
     Bf16Tflops,
     CommLayers,
     Experts,
     ExpertsPerToken,
-    FullLayers,
     HiddenSize,
     LinkGbS,
     LmHeadParamsB,
     RoutedParamsB,
-    WindowedLayers,
+    WindowedWidth,
     WindowTokens,
     fitted,
 )
@@ -24,7 +25,7 @@ from .registry import function
 from .terms import BandwidthTbS, Layers, PeakTflops, PromptTokens, Tp
 
 Efficiency = Annotated[
-    float, Number("fraction", "efficiency: share of the peak or rate that is reached", example=0.5, gt=0, le=1)
+    float, Number("fraction", "FLOP efficiency: share of the peak that is reached", example=0.5, gt=0, le=1)
 ]
 
 
@@ -42,7 +43,17 @@ def routed_active_b(routed_params_b: RoutedParamsB, experts_per_token: ExpertsPe
     >>> routed_active_b(654, 8, 256)
     20.4375
     """
-    return routed_params_b * experts_per_token / experts
+    return routed_params_b * share(experts_per_token, experts)
+
+
+def share(experts_per_token: float, experts: float) -> float:
+    """Share of the experts that a token chooses, which cannot be more than all."""
+    chosen = experts_per_token / experts
+    if is_array(chosen):
+        return as_float(where(chosen > 1, math.nan, chosen))  # the registry says where
+    if chosen > 1:
+        raise Infeasible(f"a token cannot choose {experts_per_token:g} of {experts:g} experts")
+    return chosen
 
 
 RoutedActiveB = Annotated[
@@ -67,15 +78,21 @@ def dense_prefill_b(
     >>> round(dense_prefill_b(69.503033344, 1.050673152, 0), 3)
     68.452
     """
-    return maximum(active_params_b - lm_head_params_b - routed_active_b, 0.0)
+    rest = active_params_b - lm_head_params_b - routed_active_b
+    if is_array(rest):
+        return as_float(where(rest < 0, math.nan, rest))  # the registry says where
+    if rest < 0:
+        raise Infeasible("the LM head and the active experts together exceed the active parameters")
+    return as_float(rest)
 
 
 @function(
     "FLOP time per token",
     returns="us/token",
     words="2 x parameters / (TP x peak FLOP/s x MFU)",
-    native="2*{flop_params_b}*1E9/({tp}*{peak_tflops}*1E12*{efficiency})*1E6",
-    derivation="2 x {flop_params_b} billion / ({tp} GPUs x {peak_tflops} TFLOP/s x {efficiency}) = {result} us per token",
+    native="2*{flop_params_b}*1E9/({tp}*{peak_tflops}*1E12*{flop_efficiency})*1E6",
+    derivation="2 x {flop_params_b} billion / ({tp} GPUs x {peak_tflops} TFLOP/s x {flop_efficiency})"
+    " = {result} us per token",
     source="As the prefill time of the worked example, for a part of the parameters",
 )
 def flops_us(
@@ -84,45 +101,14 @@ def flops_us(
     ],
     tp: Tp,
     peak_tflops: PeakTflops,
-    efficiency: Efficiency,
+    flop_efficiency: Efficiency,
 ) -> float:
     """Replica time that a part of the parameters costs a token, in prefill or decode; 0 for no parameters.
 
     >>> round(flops_us(68.452, 2, 1979, 0.5), 2)
     69.18
     """
-    return 2 * flop_params_b * 1e9 / (tp * peak_tflops * 1e12 * efficiency) * 1e6
-
-
-@function(
-    "Attention time per prompt token",
-    returns="us/token",
-    words="2 x attention width x (full layers x prompt + windowed layers x mean window) / (TP x BF16 peak x MFU)",
-    native="2*{attention_dim}*({full_layers}*{prompt_tokens}+{windowed_layers}*{seen_tokens})"
-    "/({tp}*{bf16_tflops}*1E12*{efficiency})*1E6",
-    derivation="2 x {attention_dim} x ({full_layers} full layers x {prompt_tokens} tokens + {windowed_layers} windowed"
-    " layers x {seen_tokens}) / ({tp} GPUs x {bf16_tflops} TFLOP/s x {efficiency}) = {result} us",
-    source="Field notes: 2 x layers x heads x head size x prompt; 2.8% of 2N at 3k tokens, 28% at 30k for Llama 70B",
-)
-def attention_us(
-    prompt_tokens: PromptTokens,
-    attention_dim: AttentionDim,
-    full_layers: FullLayers,
-    windowed_layers: WindowedLayers,
-    seen_tokens: Annotated[
-        float, Number("tokens", "seen: twice the mean tokens that a windowed layer sees", example=0, ge=0)
-    ],
-    tp: Tp,
-    bf16_tflops: Bf16Tflops,
-    efficiency: Efficiency,
-) -> float:
-    """Replica time of causal attention per prompt token, at the BF16 peak even when weights are FP8.
-
-    >>> round(attention_us(3000, 8192, 80, 0, 0, 2, 989, 0.5), 2)
-    3.98
-    """
-    seen = full_layers * prompt_tokens + windowed_layers * seen_tokens
-    return 2 * attention_dim * seen / (tp * bf16_tflops * 1e12 * efficiency) * 1e6
+    return 2 * flop_params_b * 1e9 / (tp * peak_tflops * 1e12 * flop_efficiency) * 1e6
 
 
 @function(
@@ -142,6 +128,39 @@ def seen_tokens(prompt_tokens: PromptTokens, window_tokens: WindowTokens) -> flo
     """
     seen = minimum(prompt_tokens, window_tokens)
     return seen * (2 - seen / (prompt_tokens + (prompt_tokens == 0)))
+
+
+SeenTokens = Annotated[
+    float, Number("tokens", "seen: twice the mean tokens that a windowed layer sees", example=seen_tokens, ge=0)
+]
+
+
+@function(
+    "Attention time per prompt token",
+    returns="us/token",
+    words="2 x (width of full layers x prompt + width of windowed layers x tokens seen) / (TP x BF16 peak x MFU)",
+    native="2*({attention_width}*{prompt_tokens}+{windowed_width}*{seen_tokens})"
+    "/({tp}*{bf16_tflops}*1E12*{flop_efficiency})*1E6",
+    derivation="2 x ({attention_width} x {prompt_tokens} tokens + {windowed_width} x {seen_tokens})"
+    " / ({tp} GPUs x {bf16_tflops} TFLOP/s x {flop_efficiency}) = {result} us",
+    source="Field notes: 2 x layers x heads x head size x prompt; 2.8% of 2N at 3k tokens, 28% at 30k for Llama 70B",
+)
+def attention_us(
+    prompt_tokens: PromptTokens,
+    attention_width: AttentionWidth,
+    windowed_width: WindowedWidth,
+    seen_tokens: SeenTokens,
+    tp: Tp,
+    bf16_tflops: Bf16Tflops,
+    flop_efficiency: Efficiency,
+) -> float:
+    """Replica time of causal attention per prompt token, at the BF16 peak even when weights are FP8.
+
+    >>> round(attention_us(3000, 655360, 0, 0, 2, 989, 0.5), 2)
+    3.98
+    """
+    seen = attention_width * prompt_tokens + windowed_width * seen_tokens
+    return 2 * seen / (tp * bf16_tflops * 1e12 * flop_efficiency) * 1e6
 
 
 @function(
@@ -195,6 +214,7 @@ def prefill_fixed_ms(
     native="2*{comm_layers}*(2*({tp}-1)/{tp}*(1-{one_shot_share})+{one_shot_share}*({tp}-1))*{hidden_size}*2"
     "/({link_gb_s}*1E9*{link_efficiency})*1E6",
     derivation="2 x {comm_layers} layers x {hidden_size} x 2 B over {tp} GPUs at {link_gb_s} GB/s x {link_efficiency}"
+    "[, {one_shot_share} of it at once]"
     " = {result} us",
     source="Field notes: 2 all-reduces per layer, ring = 2(tp-1)/tp, link one-way; 26% of decode's are one-shot",
 )
@@ -220,12 +240,17 @@ def allreduce_us(
     return 2 * comm_layers * ring * hidden_size * 2 / (link_gb_s * 1e9 * link_efficiency) * 1e6
 
 
+ActivationUs = Annotated[float, Number("us/token", "activations", example=activation_us, ge=0)]
+AllreduceUs = Annotated[float, Number("us/token", "all-reduce", example=allreduce_us, ge=0)]
+
+
 @function(
     "All-reduce latency of a step",
     returns="ms",
     words="2 per layer x latency x (1 + growth x log2(TP / 2)); 0 at TP 1",
     native="({tp}>1)*2*{comm_layers}*{latency_us}/1E3*(1+{allreduce_growth}*LOG(MAX({tp},2)/2,2))",
-    derivation="2 x {comm_layers} layers x {latency_us} us over {tp} GPUs = {result} ms",
+    derivation="2 x {comm_layers} layers x {latency_us} us, growing by {allreduce_growth} per doubling of {tp} GPUs"
+    " = {result} ms",
     source="Field notes: 2.2 us x (1 + 0.3 log2(TP/2))",
 )
 def allreduce_latency_ms(
@@ -256,8 +281,8 @@ def refined_prefill_us(
     dense_us: Annotated[float, Number("us/token", "dense layers", example=flops_us, gt=0)],
     experts_us: Annotated[float, Number("us/token", "routed experts", example=0, ge=0)],
     attention_us: Annotated[float, Number("us/token", "attention", example=attention_us, ge=0)],
-    activation_us: Annotated[float, Number("us/token", "activations", example=activation_us, ge=0)],
-    allreduce_us: Annotated[float, Number("us/token", "all-reduce", example=allreduce_us, ge=0)],
+    activation_us: ActivationUs,
+    allreduce_us: AllreduceUs,
     prefill_fixed_ms: Annotated[float, Number("ms", "fixed time per prompt", example=prefill_fixed_ms, ge=0)],
     prompt_tokens: PromptTokens,
 ) -> float:

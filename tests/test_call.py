@@ -156,10 +156,14 @@ def test_a_block_that_is_too_large() -> None:
     assert call("GPUS", [[[1.0]] * side, [[2.0] * side]]) == NUM
 
 
-def column_of_everything(argument: Number) -> list[list[Any]]:
+def column_of_everything(argument: Number, name: str = "") -> list[list[Any]]:
     """Numbers within the argument's bounds, with one of each other kind of cell among them."""
     odd = [None, "", "x", True, False, DIV0, NA, -1.0, -0.0, float("nan"), float("inf"), 1e308, 5e-324, 10**400, 3, 1.5]
     good = [1.0 + i if argument.whole else (1 + i) / 500 if argument.high else 40 + i / 7 for i in range(VECTOR_FROM)]
+    if argument.whole and argument.high:  # yes or no
+        good = [float(i % 2) for i in range(VECTOR_FROM)]
+    if name == "experts_per_token":  # of the one expert of a dense model
+        good = [1.0] * VECTOR_FROM
     column: list[list[Any]] = [[x] for x in good]
     for i, cell in enumerate(odd):
         column[5 * i] = [cell]
@@ -175,9 +179,9 @@ def bits(block: list[list[Any]]) -> list[list[str]]:
 def test_vector_and_loop_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole columns and element by element: the same to the last bit, bad elements included."""
     spec = FUNCTIONS[name]
-    for position, argument in enumerate(spec.args.values()):
+    for position, (argument_name, argument) in enumerate(spec.args.items()):
         args: list[Any] = list(spec.examples)
-        args[position] = column_of_everything(argument)
+        args[position] = column_of_everything(argument, argument_name)
         fast = call(name, args)
         monkeypatch.setattr(capacity.call, "VECTOR_FROM", MAX_CELLS + 1)
         slow = call(name, args)

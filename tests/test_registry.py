@@ -14,7 +14,9 @@ from openpyxl.utils import FORMULAE
 import capacity
 import capacity.plan
 from capacity.arguments import REQUIRED, Number
+from capacity.constants import FITTED
 from capacity.plan import ALIASES, INPUT_GROUPS, INPUTS, STEPS
+from capacity.refined import REFINED_INPUTS, REFINED_STEPS
 from capacity.registry import FUNCTIONS, Function, atom, find
 from capacity.units import UNITS
 from workbook import style
@@ -45,6 +47,28 @@ def arguments() -> dict[str, list[Number]]:
     return found
 
 
+# arguments whose default is a fitted constant, by the constant's name where it differs
+CONSTANT_ARGUMENTS = {
+    **{
+        name: name
+        for name in (
+            "activation_passes",
+            "prefill_base_ms",
+            "prefill_layer_us",
+            "link_efficiency",
+            "allreduce_growth",
+            "coverage_exponent",
+            "expert_tokens",
+            "launch_us",
+            "host_ms",
+            "overlap_power",
+        )
+    },
+    "latency_us": "allreduce_latency_us",
+    "imbalance": "expert_imbalance",
+}
+
+
 def test_the_functions() -> None:
     """None of the published functions is gone; more may come."""
     assert set(FUNCTIONS) >= {*STAGE_1.split(), *STAGE_2.split()}
@@ -63,7 +87,9 @@ def test_examples_chain_exactly(name: str) -> None:
     if source.upper() in FUNCTIONS:
         assert arguments()[name][0].example == getattr(capacity, source)()
     else:
-        assert name in INPUTS or name == "tokens_per_s"  # the one argument that the plan builds from two steps
+        steps = (*STEPS, *REFINED_STEPS)
+        fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
+        assert name in INPUTS or name in REFINED_INPUTS or name in fed
 
 
 def test_defaults_are_examples() -> None:
@@ -77,6 +103,8 @@ def test_defaults_are_examples() -> None:
         "kv_bytes": 2,
         "cache_hit": 0,
         "spares": 0,
+        "one_shot_share": 0,
+        **{argument: FITTED[constant].value for argument, constant in CONSTANT_ARGUMENTS.items()},
     }
     assert all(a.default in (REQUIRED, a.example) for a in itertools.chain(*arguments().values()))
 
