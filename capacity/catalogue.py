@@ -22,7 +22,7 @@ Row = Mapping[str, Value]
 _TEXTS: Final = {
     *("name", "source", "date", "note"),
     *("hub_id", "model_type", "native_quantization"),
-    *("vendor", "interconnect_kind", "confidence"),
+    *("vendor", "usable_basis", "interconnect_kind", "confidence"),
     *("provider", "gpu", "commitment"),
     *("kind", "alias", "key"),
 }

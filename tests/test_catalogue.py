@@ -52,6 +52,25 @@ def test_gpus_are_explained() -> None:
         assert gpu["confidence"] in ("high", "medium", "low")
 
 
+# GiB that CUDA reports, in the project's field notes: median of engines' start-up logs
+LOGGED = {"H100 SXM": 79.18, "H200 SXM": 139.8, "B200": 178.36, "RTX PRO 6000 Blackwell": 94.97}
+
+
+def test_usable_memory() -> None:
+    """What CUDA reports: as engines log it, else what nvidia-smi shows less the share that CUDA keeps."""
+    for gpu in catalogue.gpus().rows:
+        usable, mib = gpu["usable_gb"], gpu["nvidia_smi_mib"]
+        assert (usable is None) == (gpu["usable_basis"] is None)
+        if gpu["name"] in LOGGED:
+            assert usable == pytest.approx(LOGGED[str(gpu["name"])] * 2**30 / 1e9, abs=0.005)
+        if gpu["usable_basis"] == "engines' start-up logs":
+            assert isinstance(usable, float)
+            assert mib is None or usable == pytest.approx(float(mib) * 2**20 / 1e9 * 0.9957, rel=0.01)
+        else:
+            assert usable == (None if mib is None else pytest.approx(float(mib) * 2**20 / 1e9 * 0.9957, abs=0.005))
+    assert sum(gpu["usable_gb"] is not None for gpu in catalogue.gpus().rows) == 14
+
+
 def test_prices_are_of_known_gpus() -> None:
     for price in catalogue.prices():
         assert price["gpu"] in catalogue.gpus().names
