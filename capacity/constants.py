@@ -14,17 +14,20 @@ class Constant(NamedTuple):
     value: float
     unit: str
     meaning: str
+    bounds: dict[str, float] = {"ge": 0}  # noqa: RUF012  # a default of a tuple, never changed
 
+
+_SHARE: Final[dict[str, float]] = {"gt": 0, "le": 1}
 
 FITTED: Final[dict[str, Constant]] = {
-    "mfu_prefill_dense": Constant(0.6925, "fraction", "share of peak that dense layers reach in prefill"),
-    "mfu_prefill_experts": Constant(0.2633, "fraction", "share of peak that routed experts reach in prefill"),
-    "mfu_attention": Constant(0.5466, "fraction", "share of the BF16 peak that attention reaches in prefill"),
-    "mfu_decode": Constant(0.7409, "fraction", "share of peak that dense layers reach in decode"),
-    "mfu_experts": Constant(0.2952, "fraction", "share of peak that routed experts reach in decode"),
-    "mbu_dense": Constant(0.8829, "fraction", "share of bandwidth reached when reading dense weights"),
-    "mbu_experts": Constant(0.8164, "fraction", "share of bandwidth reached when reading expert weights"),
-    "mbu_kv": Constant(0.662, "fraction", "share of bandwidth reached when reading KV cache"),
+    "mfu_prefill_dense": Constant(0.6925, "fraction", "share of peak that dense layers reach in prefill", _SHARE),
+    "mfu_prefill_experts": Constant(0.2633, "fraction", "share of peak that routed experts reach in prefill", _SHARE),
+    "mfu_attention": Constant(0.5466, "fraction", "share of the BF16 peak that attention reaches in prefill", _SHARE),
+    "mfu_decode": Constant(0.7409, "fraction", "share of peak that dense layers reach in decode", _SHARE),
+    "mfu_experts": Constant(0.2952, "fraction", "share of peak that routed experts reach in decode", _SHARE),
+    "mbu_dense": Constant(0.8829, "fraction", "share of bandwidth reached when reading dense weights", _SHARE),
+    "mbu_experts": Constant(0.8164, "fraction", "share of bandwidth reached when reading expert weights", _SHARE),
+    "mbu_kv": Constant(0.662, "fraction", "share of bandwidth reached when reading KV cache", _SHARE),
     "host_ms": Constant(0.7488, "ms", "host time per decode step"),
     "launch_us": Constant(4.244, "us", "launch of one kernel"),
     "prefill_base_ms": Constant(4.09, "ms", "fixed time per prompt"),
@@ -32,13 +35,15 @@ FITTED: Final[dict[str, Constant]] = {
     "activation_passes": Constant(26.32, "count", "times that a layer's activations cross the memory bus"),
     "allreduce_latency_us": Constant(2.181, "us", "latency of an all-reduce between two GPUs"),
     "allreduce_growth": Constant(0.3006, "fraction", "growth of that latency per doubling of the GPUs"),
-    "link_efficiency": Constant(0.5979, "fraction", "share of the link's rate that a collective reaches"),
-    "one_shot_share": Constant(0.2612, "fraction", "share of decode all-reduces that send everything at once"),
+    "link_efficiency": Constant(0.5979, "fraction", "share of the link's rate that a collective reaches", _SHARE),
+    "one_shot_share": Constant(
+        0.2612, "fraction", "share of decode all-reduces that send everything at once", {"ge": 0, "le": 1}
+    ),
     "alltoall_us": Constant(16.27, "us", "latency of an expert all-to-all"),
-    "coverage_exponent": Constant(0.9306, "fraction", "correlation of the experts that sequences choose"),
+    "coverage_exponent": Constant(0.9306, "fraction", "correlation of the experts that sequences choose", {"gt": 0}),
     "expert_tokens": Constant(25.8, "tokens", "tokens for which a touched expert computes at least"),
     "expert_imbalance": Constant(0.1259, "fraction", "extra time of the busiest GPU under expert parallelism"),
-    "overlap_power": Constant(3.0, "count", "sharpness of the roofline's corner between bytes and FLOPs"),
+    "overlap_power": Constant(3.0, "count", "sharpness of the roofline's corner between bytes and FLOPs", {"ge": 1}),
 }
 
 

@@ -45,7 +45,7 @@ def expert_coverage(
     experts: Experts,
     experts_per_token: ExpertsPerToken,
     verify_batch: VerifyBatch,
-    coverage_exponent: Annotated[float, fitted("coverage_exponent", gt=0)] = 0.9306,
+    coverage_exponent: Annotated[float, fitted("coverage_exponent")] = 0.9306,
 ) -> float:
     """Share of the routed experts that a decode step touches; 1 for a dense model.
 
@@ -85,7 +85,7 @@ def read_ms(
 
 BytesMs = Annotated[float, Number("ms", "bytes: time to read", example=read_ms, ge=0)]
 FlopsUs = Annotated[float, Number("us/token", "FLOPs: time per token", example=flops_us, ge=0)]
-Power = Annotated[float, fitted("overlap_power", ge=1)]
+Power = Annotated[float, fitted("overlap_power")]
 
 
 def _joined(bytes_ms: float, flops_ms: float, sharpness: float) -> float:

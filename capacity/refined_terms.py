@@ -6,10 +6,10 @@ from .arguments import Number
 from .constants import FITTED
 
 
-def fitted(name: str, **bounds: Any) -> Number:
+def fitted(name: str) -> Number:
     """An argument whose default is a fitted constant."""
     constant = FITTED[name]
-    limits = bounds or {"ge": 0}
+    limits: dict[str, Any] = dict(constant.bounds)
     return Number(constant.unit, constant.meaning, example=constant.value, default=constant.value, **limits)
 
 

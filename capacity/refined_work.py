@@ -223,7 +223,7 @@ def allreduce_us(
     hidden_size: HiddenSize,
     tp: Tp,
     link_gb_s: LinkGbS,
-    link_efficiency: Annotated[float, fitted("link_efficiency", gt=0, le=1)] = 0.5979,
+    link_efficiency: Annotated[float, fitted("link_efficiency")] = 0.5979,
     one_shot_share: Annotated[
         float,
         Number(

@@ -12,7 +12,7 @@ from capacity import __version__
 
 from ..frame import FIRST_ROW, Column, frame, link, put, put_text, section
 from ..style import BAD, CAUTION, GOOD, STYLES, color_words
-from . import audit, batch, checks, functions, inputs, requests
+from . import audit, batch, checks, facts, functions, inputs, refined, requests
 
 TITLE: Final = "About"
 KIND: Final = "control"
@@ -20,7 +20,7 @@ PURPOSE: Final = "The answer, contents, legend and change log"
 COLUMNS: Final = (Column("#", 5, "center"), Column("Topic", 42), Column("Content", 24), Column("Notes", 84))
 
 # Every other sheet, in the order of the tabs: the one place that knows of a new one.
-MODULES: Final = (inputs, audit, batch, requests, functions, checks)
+MODULES: Final = (inputs, facts, audit, refined, batch, requests, functions, checks)
 
 # Sheet -> (class, what it is for); the classes are control, input, working and output.
 SHEETS: Final[dict[str, tuple[str, str]]] = {TITLE: (KIND, PURPOSE), **{m.TITLE: (m.KIND, m.PURPOSE) for m in MODULES}}
@@ -84,7 +84,7 @@ def _answers(ws: Worksheet, row: int) -> int:
     section(ws, row, "The answer", len(COLUMNS))
     row += 1
     put_text(ws, (row, 2), "Fits in GPU memory", "Label", "left")
-    fits = f'(inputs_bad=0)*(1+({checks.cell(checks.ROOM)}="PASS"))'
+    fits = f'(facts_bad=0)*(1+({checks.cell(checks.ROOM)}="PASS"))'
     put(ws, (row, 3), f'=CHOOSE(1+{fits},NA(),"does not fit","yes")', "Result", align="left")
     put_text(
         ws,
@@ -98,7 +98,7 @@ def _answers(ws: Worksheet, row: int) -> int:
     for label, step, unit, note in ANSWERS:
         row += 1
         put_text(ws, (row, 2), label, "Label", "left")
-        put(ws, (row, 3), f"={audit.cell(step)}", "Result", unit, "left")
+        put(ws, (row, 3), f"={refined.cell(step)}", "Result", unit, "left")
         put_text(ws, (row, 4), note, "Note", "left")
         ws.row_dimensions[row].height = 18
         if step == "tpot_verdict":

@@ -10,21 +10,25 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.plan import INPUTS, STEPS, Step
+from capacity.refined import REFINED_STEPS
 from capacity.registry import atom, literal
 from capacity.tpot import FAILS, MEASURE, SAFE
 
+from ..chain import ADDIN as ADDIN_COLUMN
+from ..chain import NATIVE as NATIVE_COLUMN
+from ..chain import VALUE, guarded
 from ..charts import CHART_ROWS, bar_chart, line_chart
 from ..frame import FIRST_ROW, Column, frame, put
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words, gray_when
-from . import audit
+from . import refined
 from .blocks import BATCH_LAST, BATCHES
 
 TITLE: Final = "Batch"
 KIND: Final = "output"
 PURPOSE: Final = "Fleet, cost and TPOT for four decode batches, editable"
-CALLED_UP: Final = ("output_tps", "prefill_load")  # taken from Audit once a row, so that the formulas stay short
+CALLED_UP: Final = ("output_tps", "prefill_load", "overlap_power")  # once a row, so that the formulas stay short
 SHORT: Final = {
-    "step_gb": "Bytes per step [GB/GPU]",
+    "overlap_power": "Sharpness of the roofline's corner",
     "decode_step_ms": "Step floor [ms]",
     "replica_tps": "Output rate [tok/s]",
     "decode_load": "Decode load [replica-s/s]",
@@ -44,18 +48,19 @@ SHORT: Final = {
 def depends_on_batch() -> tuple[Step, ...]:
     """The plan's steps that change with the batch, in order."""
     names = {"batch"}
-    for step in STEPS:
+    for step in REFINED_STEPS:
         if names & {n for source in step.sources().values() for n in source.split("+")}:
             names.add(step.name)
-    return tuple(s for s in STEPS if s.name in names and s.name != "request_replica_s")
+    return tuple(s for s in REFINED_STEPS if s.name in names and s.name != "request_replica_s")
 
 
 CHAIN: Final = depends_on_batch()
+SHOWN: Final = tuple(s for s in CHAIN if s.name in SHORT or s.name in ("replicas", "gpus"))
 _FIRST_RESULT: Final = 4
-KV_FIT: Final = get_column_letter(_FIRST_RESULT + len(CHAIN))
-INPUT_CHECK: Final = get_column_letter(_FIRST_RESULT + len(CHAIN) + 1)
-CHECK: Final = get_column_letter(_FIRST_RESULT + len(CHAIN) + 2)
-_ADDIN_FIRST: Final = _FIRST_RESULT + len(CHAIN) + 3
+KV_FIT: Final = get_column_letter(_FIRST_RESULT + len(SHOWN))
+INPUT_CHECK: Final = get_column_letter(_FIRST_RESULT + len(SHOWN) + 1)
+CHECK: Final = get_column_letter(_FIRST_RESULT + len(SHOWN) + 2)
+_ADDIN_FIRST: Final = _FIRST_RESULT + len(SHOWN) + 3
 _GROUP: Final = len(CALLED_UP) + len(CHAIN)
 _PRINTED_FIRST: Final = _ADDIN_FIRST + 2 * _GROUP
 
@@ -65,7 +70,7 @@ def _columns(first: int, names: tuple[str, ...]) -> dict[str, str]:
 
 
 _NAMES: Final = tuple(s.name for s in CHAIN)
-RESULT: Final = _columns(_FIRST_RESULT, _NAMES)
+RESULT: Final = _columns(_FIRST_RESULT, tuple(s.name for s in SHOWN))
 ADDIN: Final = _columns(_ADDIN_FIRST, CALLED_UP + _NAMES)
 NATIVE: Final = _columns(_ADDIN_FIRST + _GROUP, CALLED_UP + _NAMES)
 PRINTED: Final = _columns(
@@ -75,10 +80,11 @@ PRINTED: Final = _columns(
 
 
 def _headers() -> tuple[Column, ...]:
-    results = tuple(
-        Column(SHORT.get(s.name, s.quantity), 20 if s.function.returns_text else 11.5, "right") for s in CHAIN
-    )
-    working = (*(Column(SHORT[n], 11.5, "right") for n in CALLED_UP), *results)
+    def column(step: Step) -> Column:
+        return Column(SHORT.get(step.name, step.quantity), 20 if step.function.returns_text else 11.5, "right")
+
+    results = map(column, SHOWN)
+    working = (*(Column(SHORT[n], 11.5, "right") for n in CALLED_UP), *map(column, CHAIN))
     return (
         Column("#", 5, "center"),
         Column("Decode batch [sequences]", 22, "right"),
@@ -113,10 +119,10 @@ def write(ws: Worksheet) -> None:
     for row, sizes in enumerate(BATCHES, FIRST_ROW):
         put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="center")
         put(ws, f"B{row}", sizes.batch, "Input", "sequences", "right")
-        put(ws, f"C{row}", f"={audit.cell('target_ms')}", "Calculation", "ms", "right")
+        put(ws, f"C{row}", f"={refined.cell('target_ms')}", "Calculation", "ms", "right")
         _results(ws, row)
-        _engine(ws, row, ADDIN, audit.ADDIN)
-        _engine(ws, row, NATIVE, audit.NATIVE)
+        _engine(ws, row, ADDIN, ADDIN_COLUMN)
+        _engine(ws, row, NATIVE, NATIVE_COLUMN)
         _printed(ws, row, sizes)
         ws.row_dimensions[row].height = 20
     _validate(ws)
@@ -152,15 +158,15 @@ def _rows(column: str) -> str:
 
 
 def _results(ws: Worksheet, row: int) -> None:
-    for step in CHAIN:
+    for step in SHOWN:
         pick = f'IF(engine_active="Native",{NATIVE[step.name]}{row},{ADDIN[step.name]}{row})'
         formula = f'=IF(${INPUT_CHECK}{row}="FAIL",NA(),{pick})'
         put(ws, f"{RESULT[step.name]}{row}", formula, "Result", step.function.unit, "right")
-    fits = f'CHOOSE(1+OR({audit.weightless()},B{row}<=N({audit.cell("max_seqs")})),"overflows","fits")'
+    fits = f'CHOOSE(1+OR({refined.weightless()},B{row}<=N({refined.cell("max_seqs")})),"overflows","fits")'
     put(ws, f"{KV_FIT}{row}", f'=IF({INPUT_CHECK}{row}="FAIL",NA(),{fits})', "Check")
     b = f"B{row}"
     good = f"AND({b}>=1,{b}=INT({b}))"
-    counts = f"AND(inputs_bad=0,COUNT({b})=1)"
+    counts = f"AND(facts_bad=0,COUNT({b})=1)"
     put(ws, f"{INPUT_CHECK}{row}", f'=IF({counts},CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
     seed = f"AND(at_seed,{b}={PRINTED['batch']}{row})"
     states = (
@@ -172,6 +178,9 @@ def _results(ws: Worksheet, row: int) -> None:
 def _engine(ws: Worksheet, row: int, columns: dict[str, str], source: str) -> None:
     """One engine's chain; inputs and the steps that do not depend on the batch come from Audit."""
 
+    def absolute(name: str) -> str:
+        return refined.cell(name, VALUE if name in refined.TAKEN else source)
+
     def ref(name: str) -> str:
         if name == "batch":
             return f"$B{row}"
@@ -179,18 +188,18 @@ def _engine(ws: Worksheet, row: int, columns: dict[str, str], source: str) -> No
             return f"$C{row}"
         if name in columns:
             return f"{columns[name]}{row}"
-        return f"{audit.TITLE}!${audit.VALUE if name in INPUTS else source}${audit.ROWS[name]}"
+        return absolute(name)
 
     for name in CALLED_UP:
-        unit = next(s.function.unit for s in STEPS if s.name == name)
-        formula = f"={audit.TITLE}!${source}${audit.ROWS[name]}"
+        unit = next((s.function.unit for s in (*STEPS, *REFINED_STEPS) if s.name == name), "count")
+        formula = f"={absolute(name)}"
         put(ws, f"{columns[name]}{row}", formula, "Calculation", unit, "right")
     for step in CHAIN:
         spec = step.function
         cells = {a: "+".join(map(ref, s.split("+"))) for a, s in step.sources().items()}
         formula = spec.formula(cells) if columns is ADDIN else spec.native_formula(cells)
-        names = {n: atom(ref(n)) for n in audit.ROWS}
-        put(ws, f"{columns[step.name]}{row}", audit.guarded(step, formula, names), "Calculation", spec.unit, "right")
+        names = {n: atom(ref(n)) for n in refined.ROWS}
+        put(ws, f"{columns[step.name]}{row}", guarded(step, formula, names), "Calculation", spec.unit, "right")
 
 
 def _printed(ws: Worksheet, row: int, sizes: tuple[float, ...]) -> None:

@@ -2,7 +2,9 @@
 
 from typing import Final, NamedTuple
 
-from ..frame import FIRST_ROW
+from capacity.refined import INPUT_GROUPS
+
+from ..frame import FIRST_ROW, grouped_rows
 
 
 class BatchRow(NamedTuple):
@@ -40,3 +42,6 @@ BATCH_LAST: Final = FIRST_ROW + len(BATCHES) - 1
 REQUEST_LAST: Final = FIRST_ROW + len(REQUESTS) - 1
 BATCH_CELLS: Final = f"Batch!$B${FIRST_ROW}:$B${BATCH_LAST}"
 REQUEST_CELLS: Final = f"Requests!$C${FIRST_ROW}:$D${REQUEST_LAST}"
+FACT_ROWS: Final = grouped_rows(INPUT_GROUPS.values())
+FACT_LAST: Final = max(FACT_ROWS.values())
+FACT_CELLS: Final = f"Facts!$F${FIRST_ROW}:$F${FACT_LAST}"

@@ -11,7 +11,7 @@ from capacity.tpot import MEASURE, SAFE
 
 from ..frame import FIRST_ROW, Column, frame, letter, link, put, put_text
 from ..style import color_checks
-from . import audit, batch, inputs, requests
+from . import audit, batch, facts, inputs, refined, requests
 from .blocks import BATCH_LAST, REQUEST_LAST
 
 TITLE: Final = "Checks"
@@ -34,6 +34,7 @@ VALUE, CHECK = letter(COLUMNS, "Value"), letter(COLUMNS, "Check")
 
 
 ROOM: Final = "Resident sequences left beside the batch"
+GUARD: Final = "One parameter count for both phases of a sparse model"
 
 
 class Check(NamedTuple):
@@ -57,9 +58,10 @@ def _not_in(cells: str, *words: str) -> str:
 
 def checks() -> tuple[Check, ...]:
     """All checks, in the order of the sheets."""
-    a = audit.cell
+    a = refined.cell
     batch_checks = f"{batch.TITLE}!{batch.CHECK}6:{batch.CHECK}{BATCH_LAST}"
     request_checks = f"{requests.TITLE}!{requests.CHECK}6:{requests.CHECK}{REQUEST_LAST}"
+    seed = audit.cell("busy_replicas")
     output, everything = a("output_tps"), f"({a('prompt_tps')}+{a('output_tps')})"
     return (
         Check(
@@ -69,6 +71,14 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Mend the rows marked FAIL; until then every result shows #N/A",
             inputs.TITLE,
+        ),
+        Check(
+            "Facts outside their bounds, or at odds",
+            "Every fact is within its bounds; experts and parts are not more than the whole",
+            "facts_bad-inputs_bad",
+            "count",
+            "Mend the rows marked FAIL on Facts; until then every result shows #N/A",
+            facts.TITLE,
         ),
         Check(
             "Engine without its functions",
@@ -112,12 +122,48 @@ def checks() -> tuple[Check, ...]:
             audit.TITLE,
         ),
         Check(
+            "Refined rows in which the two engines differ",
+            "Add-in and cell arithmetic agree within the tolerance",
+            f"COUNTIF({refined.span(refined.AGREE)},FALSE)",
+            "count",
+            "The first row that differs is the fault",
+            refined.TITLE,
+            tolerance="tolerance",
+        ),
+        Check(
+            "Refined rows without a result",
+            "Every step has a number, or says in words why it has none",
+            f"COUNTIF({refined.span(refined.ANSWERED)},FALSE)",
+            "count",
+            "Look at the first row with an error value",
+            refined.TITLE,
+        ),
+        Check(
+            "Refined chain against the seed chain",
+            "With the chain Seed, both give the same busy replicas; relative difference",
+            f'IF(OR(chain="Refined",{seed}=0),0,ABS({a("busy_replicas")}/{seed}-1))',
+            "fraction",
+            "A refinement is in force that should not be",
+            refined.TITLE,
+            high="tolerance",
+            tolerance="tolerance",
+        ),
+        Check(
+            GUARD,
+            "Sparse: prefill multiplies active parameters, decode reads all; the ratio when one count prices both",
+            f"IF(AND({a('routed_params_b')}>0,{a('active_used_b')}={a('params_b')}),"
+            f"{a('params_b')}/{a('active_params_b')},0)",
+            "fraction",
+            "Choose the chain Refined and switch active_params on",
+            refined.TITLE,
+        ),
+        Check(
             ROOM,
             "The KV cache of the batch fits into the pool",
-            f"IF({audit.weightless()},0,N({a('max_seqs')})-{a('batch')})",
+            f"IF({refined.weightless()},0,N({a('max_seqs')})-{a('batch')})",
             "sequences",
             "Smaller batch, FP8 KV, higher TP or a larger GPU",
-            audit.TITLE,
+            refined.TITLE,
             high="9E+99",
         ),
         Check(
@@ -126,7 +172,7 @@ def checks() -> tuple[Check, ...]:
             _not_in(a("tpot_verdict"), *(f"{w.split()[0]} *" for w in (SAFE, MEASURE, NO_OUTPUT.words))),
             "count",
             "Smaller batch, higher TP, shorter prompts, or prefill on GPUs of its own",
-            audit.TITLE,
+            refined.TITLE,
         ),
         Check(
             "Utilization of the planned fleet at this load",
@@ -134,7 +180,7 @@ def checks() -> tuple[Check, ...]:
             f"IF({a('replicas')}=0,0,{a('busy_replicas')}/{a('replicas')})",
             "fraction",
             "Replicas must cover the busy replicas and the headroom",
-            audit.TITLE,
+            refined.TITLE,
             high=f"{a('utilization')}*(1+tolerance)",
             tolerance="tolerance",
         ),
@@ -144,7 +190,7 @@ def checks() -> tuple[Check, ...]:
             f"IF({a('busy_replicas')}=0,0,ABS({a('req_per_s')}*{a('request_replica_s')}/{a('busy_replicas')}-1))",
             "fraction",
             "Prefill or decode is priced twice or not at all",
-            audit.TITLE,
+            refined.TITLE,
             high="tolerance",
             tolerance="tolerance",
         ),
@@ -155,7 +201,7 @@ def checks() -> tuple[Check, ...]:
             f"/({a('usd_per_m_tokens')}*{output})-1))",
             "fraction",
             "One of the two divides by the wrong tokens",
-            audit.TITLE,
+            refined.TITLE,
             high="tolerance",
             tolerance="tolerance",
         ),

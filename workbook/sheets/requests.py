@@ -7,9 +7,10 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import FUNCTIONS
 
+from ..chain import ADDIN, NATIVE
 from ..frame import FIRST_ROW, Column, frame, letter, put, put_text
 from ..style import color_checks, gray_when
-from . import audit
+from . import refined
 from .batch import only_one_engine
 from .blocks import REQUEST_LAST, REQUESTS, RequestRow
 
@@ -71,10 +72,10 @@ def _row(ws: Worksheet, row: int) -> None:
     c, d = f"C{row}", f"D{row}"
     numbers = f"COUNT({c}:{d})=2"
     good = f"AND({c}>=0,{d}>=0)"
-    put(ws, f"E{row}", f'=IF(AND(inputs_bad=0,{numbers}),CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
+    put(ws, f"E{row}", f'=IF(AND(facts_bad=0,{numbers}),CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
     work = f'=IF(E{row}="FAIL",NA(),IF(engine_active="Native",L{row},K{row}))'
     put(ws, f"F{row}", work, "Result", "replica-s", "right")
-    cell = audit.cell
+    cell = refined.cell
     prefill = f"{c}*(1-{cell('cache_hit')})*{cell('prefill_us')}/1E6"
     put(ws, f"G{row}", f"=IF(F{row}=0,0,{prefill}/F{row})", "Calculation", "fraction", "right")
     first = f"F${FIRST_ROW}"
@@ -92,12 +93,12 @@ def _row(ws: Worksheet, row: int) -> None:
 def _working(ws: Worksheet, row: int, request: RequestRow) -> None:
     """Both engines and the printed figures, to the right of the printed area."""
     spec = FUNCTIONS["REQUEST_REPLICA_S"]
-    for column, source in (("K", audit.ADDIN), ("L", audit.NATIVE)):
+    for column, source in (("K", ADDIN), ("L", NATIVE)):
         refs = {
             "prompt_tokens": f"$C{row}",
             "output_tokens": f"$D{row}",
-            "cache_hit": audit.cell("cache_hit"),
-            **{n: f"{audit.TITLE}!${source}${audit.ROWS[n]}" for n in ("prefill_us", "replica_tps")},
+            "cache_hit": refined.cell("cache_hit"),
+            **{n: refined.cell(n, source) for n in ("prefill_us", "replica_tps")},
         }
         formula = spec.formula(refs) if column == "K" else spec.native_formula(refs)
         put(ws, f"{column}{row}", f"={formula}", "Calculation", "replica-s", "right")

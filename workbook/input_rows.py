@@ -1,0 +1,153 @@
+"""Rows of the input sheets: a number with its bounds, unit, source and check, or a choice from a list."""
+
+import csv
+from collections.abc import Sequence
+from datetime import date
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+from openpyxl.cell import Cell
+from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity.arguments import Number
+from capacity.registry import literal
+
+from .frame import Column, letter, put, put_text
+
+COLUMNS: Final = (
+    Column("#", 5, "center"),
+    Column("Quantity", 42),
+    Column("Argument", 20),
+    Column("At least", 8, "center"),
+    Column("At most", 8, "center"),
+    Column("Value", 13, "right"),
+    Column("Unit", 12),
+    Column("Kind", 7, "center"),
+    Column("Worked example", 12, "right"),
+    Column("As of", 11, "center"),
+    Column("Check", 9, "center"),
+    Column("Source", 42),
+    Column("Note", 46),
+    Column("Is a number", 10, "center"),  # beside the printed area
+)
+VALUE, SEED, CHECK, NUMERIC = (letter(COLUMNS, h) for h in ("Value", "Worked example", "Check", "Is a number"))
+ROW_HEIGHT: Final = 26  # two lines of text
+NO_LIMIT: Final = "-"
+
+
+class Note(NamedTuple):
+    """Where an input's value comes from."""
+
+    source: str
+    as_of: date
+    confidence: str = "assumption"
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """Confidence and note in one."""
+        confidence = {"high": "High confidence"}.get(self.confidence, self.confidence.capitalize())
+        return f"{confidence}: {self.note}" if self.note else confidence
+
+
+def read_notes(names: Sequence[str]) -> dict[str, Note]:
+    """Source, date, confidence and note of each of these inputs."""
+    text = files("workbook").joinpath("data/inputs.csv").read_text(encoding="utf-8")
+    notes = {
+        row["name"]: Note(row["source"], date.fromisoformat(row["as_of"]), row["confidence"], row["note"])
+        for row in csv.DictReader(text.splitlines())
+    }
+    for name in names:
+        if name not in notes:
+            raise ValueError(f"the input {name} has no row in workbook/data/inputs.csv: add its source, date and note")
+    return {name: notes[name] for name in names}
+
+
+def number_row(ws: Worksheet, row: int, order: int, name: str, argument: Number, note: Note) -> Cell:
+    """An input that is a number; its value cell."""
+    label = f"{argument.label}{argument.meaning[len(argument.label) :]}"
+    kind = "whole" if argument.whole else "any"
+    _texts(ws, row, order, (label, name, criterion(argument.low), criterion(argument.high), argument.unit, kind), note)
+    value = put(ws, f"{VALUE}{row}", plain(argument.example), "Input", argument.unit, "right")
+    put(ws, f"{SEED}{row}", plain(argument.example), "Reference figure", argument.unit, "right")
+    put(ws, f"{NUMERIC}{row}", f"=COUNT({VALUE}{row})", "Calculation", align="center")
+    put(ws, f"{CHECK}{row}", _check(row), "Check")
+    _validate(ws, value, bounds(name, argument, value.coordinate))
+    return value
+
+
+def choice_row(
+    ws: Worksheet, row: int, order: int, name: str, label: str, default: str, choices: str, note: Note
+) -> Cell:
+    """An input that is one of a list on the sheet; its value cell."""
+    _texts(ws, row, order, (label, name, NO_LIMIT, NO_LIMIT, "text", "choice"), note)
+    value = put(ws, f"{VALUE}{row}", default, "Input", align="right")
+    put(ws, f"{SEED}{row}", default, "Reference figure", align="right")
+    options = [cell.value for (cell,) in ws[choices.replace("$", "")]]
+    put(ws, f"{CHECK}{row}", f'=IF(SUMPRODUCT(--({choices}={VALUE}{row}))=1,"PASS","FAIL")', "Check")
+    listed = f"{', '.join(options[:-1])} or {options[-1]}"
+    rule = _rule("list", name, f"{name} must be {listed}", note.note or f"{label}: {listed}", formula1=choices)
+    _validate(ws, value, rule)
+    return value
+
+
+def criterion(bound: str) -> str:
+    """A bound as COUNTIF takes it: '>= 0' becomes '>=0'."""
+    return bound.replace(" ", "") or NO_LIMIT
+
+
+def plain(x: float) -> float | int:
+    """A whole number without its decimal point."""
+    return int(x) if x.is_integer() else x
+
+
+def bounds(name: str, argument: Number, at: str) -> DataValidation:
+    """The registry's bounds, exactly: one bound by operator, two of different strictness by formula."""
+    error = f"{name} {argument.rule} [{argument.unit}]"
+    prompt = f"{argument.meaning} [{argument.unit}]: {argument.bounds}"
+    if argument.high and argument.low:
+        low, high = criterion(argument.low), criterion(argument.high)
+        whole = f",{at}=INT({at})" if argument.whole else ""
+        return _rule("custom", name, error, prompt, formula1=f"AND(ISNUMBER({at}),{at}{low},{at}{high}{whole})")
+    operator = "greaterThan" if argument.gt is not None else "greaterThanOrEqual"
+    limit = literal(argument.gt if argument.gt is not None else argument.ge)
+    return _rule("whole" if argument.whole else "decimal", name, error, prompt, operator=operator, formula1=limit)
+
+
+def _rule(kind: str, name: str, error: str, prompt: str, **details: str) -> DataValidation:
+    return DataValidation(
+        type=kind,
+        errorTitle=name[:32],
+        error=error[:255],
+        promptTitle=name[:32],
+        prompt=prompt[:255],
+        allow_blank=False,
+        showErrorMessage=True,
+        showInputMessage=True,
+        **details,
+    )
+
+
+def _validate(ws: Worksheet, value: Cell, rule: DataValidation) -> None:
+    ws.add_data_validation(rule)
+    rule.add(value)
+
+
+def _texts(ws: Worksheet, row: int, order: int, texts: Sequence[str], note: Note) -> None:
+    """Everything in a row that is not its value."""
+    put(ws, (row, 1), order, "Note", align="center")
+    shown = ((2, "Label", "left"), (3, "Code", "left"), (4, "Note", "center"), (5, "Note", "center"))
+    for (column, style, align), text in zip((*shown, (7, "Note", "left"), (8, "Note", "center")), texts, strict=True):
+        put_text(ws, (row, column), text, style, align)
+    put(ws, (row, 10), note.as_of, "Note", "date", "center")
+    put_text(ws, (row, 12), note.source, "Note", "left")
+    put_text(ws, (row, 13), note.text, "Note", "left")
+    ws.row_dimensions[row].height = ROW_HEIGHT
+
+
+def _check(row: int) -> str:
+    v, low, high, kind = f"{VALUE}{row}", f"D{row}", f"E{row}", f"H{row}"
+    limits = f'COUNTIF({v},{low}),OR({high}="{NO_LIMIT}",COUNTIF({v},{high}))'
+    good = f'AND({limits},OR({kind}="any",{v}=INT({v})))'
+    return f'=IF({NUMERIC}{row}=1,CHOOSE(1+{good},"FAIL","PASS"),"FAIL")'
