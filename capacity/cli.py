@@ -86,11 +86,22 @@ def plan(
 
 
 @app.command()
-def build(path: Annotated[Path, typer.Argument(help="The workbook to write.")] = Path("capacity.xlsx")) -> None:
-    """Write the workbook: inputs, audit, batch and request tables, functions, checks."""
+def build(
+    path: Annotated[Path, typer.Argument(help="The workbook to write.")] = Path("capacity.xlsx"),
+    models: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your own models: a file that `capacity model --add` made.")
+    ] = None,
+) -> None:
+    """Write the workbook: inputs, audit, batch and request tables, models, GPUs, prices, functions, checks."""
     from workbook.build import build as build_workbook
 
-    _write(path, ".xlsx", "workbook", build_workbook)
+    from .catalogue import models as read_models
+
+    try:
+        known = read_models(models)
+    except OSError as error:
+        raise CallError(f"cannot read {models}: {error.strerror or error}") from None
+    _write(path, ".xlsx", "workbook", lambda target: build_workbook(target, known))
     typer.echo("It opens in Excel and LibreOffice; without the add-in it calculates in plain cell arithmetic.")
 
 

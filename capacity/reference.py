@@ -11,7 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from . import cost, decode, fleet, lookup, memory, meta, prefill, tpot, traffic
+from . import (
+    cost,
+    decode,
+    fleet,
+    lookup,
+    memory,
+    meta,
+    prefill,
+    refined_memory,
+    refined_step,
+    refined_work,
+    tpot,
+    traffic,
+)
 from .arguments import REQUIRED, Argument
 from .explain import number
 from .plan import INPUTS
@@ -25,6 +38,9 @@ TOPICS: Final = {
     "Fleet": fleet,
     "Cost": cost,
     "TPOT": tpot,
+    "Refined: work per token": refined_work,
+    "Refined: memory": refined_memory,
+    "Refined: decode step": refined_step,
     "Facts": lookup,
     "About the functions": meta,
 }

@@ -19,6 +19,7 @@ UNITS: dict[str, str] = {
     "GB/s": "1e9 bytes per second, one way, of one GPU's link",
     "TB/s": "1e12 bytes per second, of one GPU",
     "TFLOP/s": "1e12 floating-point operations per second, dense, of one GPU",
+    "TOP/s": "1e12 integer operations per second, dense, of one GPU",
     "fraction": "a share between 0 and 1; 65% is 0.65",
     "layers": "transformer layers",
     "heads": "attention heads",

@@ -20,7 +20,7 @@ from capacity.refined import REFINED_INPUTS, REFINED_STEPS
 from capacity.registry import FUNCTIONS, Function, atom, find
 from capacity.units import UNITS
 from workbook import style
-from workbook.sheets import inputs
+from workbook.input_rows import read_notes
 
 STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
 KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
@@ -181,7 +181,7 @@ def test_a_forgotten_place_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         style.format_of("ms")
     monkeypatch.setitem(INPUTS, "nodes", INPUTS["tp"])
     with pytest.raises(ValueError, match=r"^the input nodes has no row in workbook/data/inputs\.csv: "):
-        inputs.read_notes()
+        read_notes(list(INPUTS))
     monkeypatch.setitem(INPUT_GROUPS, "Load", ("req_per_s", "prompt_tokens", "output_tokens"))
     with pytest.raises(ValueError, match=r"^cache_hit is no step and no input of the plan: .* capacity/plan\.py$"):
         capacity.plan._inputs()

@@ -26,18 +26,22 @@ from sheets import (
     table,
 )
 
-from capacity import FUNCTIONS, __version__
+from capacity import FUNCTIONS, __version__, catalogue
 from capacity.arguments import REQUIRED
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, STEPS, plan
 from capacity.units import UNITS
 from workbook.frame import FIRST_ROW
 from workbook.recalculate import recalculate
-from workbook.sheets import audit, checks
+from workbook.sheets import about as about_sheet
+from workbook.sheets import audit, checks, gpus
 from workbook.sheets import inputs as inputs_sheet
+from workbook.sheets.facts import OWN_ROWS
 
 CLASSES = {"control", "input", "working", "output"}
 CALCULATION = ("Inputs", "Audit", "Checks")
+INPUT_SHEETS = {module.TITLE for module in about_sheet.MODULES if module.KIND == "input"}
+FACT_SHEETS = INPUT_SHEETS - {"Inputs"}
 BLOCKS = {"Batch": ("B6:B9", range(6, 10)), "Requests": ("C6:D7", range(6, 8))}
 ENGINE_INPUTS = ("engine", "tolerance")
 
@@ -158,6 +162,10 @@ def test_12_units_of_a_closed_vocabulary(book: Workbook) -> None:
     for name, row in table(book["Inputs"], "Argument").items():
         if name in INPUTS:
             assert row["Unit"].value == INPUTS[name].unit
+    for sheet in FACT_SHEETS:  # a unit stands in the column's header
+        units_shown = re.findall(r"\[(.*?)\]", " ".join(headers(book[sheet])))
+        assert units_shown
+        assert set(units_shown) <= set(UNITS)
 
 
 def test_13_illustrative_values_flagged(book: Workbook) -> None:
@@ -166,7 +174,7 @@ def test_13_illustrative_values_flagged(book: Workbook) -> None:
 
 def test_14_literal_numbers_only_on_input_sheets(book: Workbook) -> None:
     for ws in book:
-        if ws.title == "Inputs":
+        if ws.title in INPUT_SHEETS:
             continue
         for row in ws.iter_rows(min_row=6):
             for c in row:
@@ -227,11 +235,16 @@ def test_16_checks_enforce_the_bounds(name: str, template: Path) -> None:
 
 
 def test_17_choices_from_a_range_on_the_sheet(book: Workbook) -> None:
-    lists = [v for ws in book for v in ws.data_validations.dataValidation if v.type == "list"]
-    assert lists
-    for rule in lists:
-        values = [c.value for (c,) in book["Inputs"][rule.formula1.replace("$", "")]]
-        assert values == ["Auto", "Add-in", "Native"]
+    lists = [(ws, v) for ws in book for v in ws.data_validations.dataValidation if v.type == "list"]
+    assert {ws.title for ws, _ in lists} == {"Inputs", "Prices"}
+    for ws, rule in lists:
+        sheet, _, cells = rule.formula1.replace("$", "").rpartition("!")
+        values = [c.value for (c,) in book[sheet or ws.title][cells]]
+        if ws.title == "Inputs":
+            assert values == ["Auto", "Add-in", "Native"]
+        else:  # a price is of a GPU on the sheet GPUs, a team's own rows included
+            assert sheet == gpus.TITLE
+            assert values == catalogue.gpus().names + [None] * OWN_ROWS
 
 
 def test_18_inputs_unlocked_the_rest_locked(book: Workbook) -> None:

@@ -3,26 +3,33 @@
 import os
 import tempfile
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 
 from openpyxl import Workbook
 
+from capacity.catalogue import Table
+
 from .charts import alt_text
 from .finish import finish
 from .recalculate import recalculate
-from .sheets import about
+from .sheets import about, models
 from .style import add_styles
 
 
-def build(path: str | Path) -> Path:
+def build(path: str | Path, known_models: Table | None = None) -> Path:
     """Write the template workbook; every formula cell carries its result.
 
-    Raises OSError when the path cannot be written; nothing is left behind then.
+    Arguments:
+        path: the file to write
+        known_models: the package's models with a team's own, as catalogue.models(file) gives them
+    Raises OSError when the path cannot be written, CallError for more models than there is room for; nothing is left
+    behind then.
     """
     path = Path(path)
     with tempfile.TemporaryDirectory(prefix="llm-capacity-") as folder:
         plain = Path(folder) / "plain.xlsx"
-        book = compose(build_date())
+        book = compose(build_date(), known_models)
         book.save(plain)
         ready = Path(folder) / "ready.xlsx"
         finish(plain, ready, recalculate(plain), [alt_text(chart) for ws in book for chart in ws._charts])
@@ -30,15 +37,16 @@ def build(path: str | Path) -> Path:
     return path
 
 
-def compose(built: date) -> Workbook:
+def compose(built: date, known_models: Table | None = None) -> Workbook:
     """The workbook without cached results. Nothing may save a finished file with openpyxl: that drops its results."""
     book = Workbook()
     book.remove(book.active)
     add_styles(book)
     sheets = {name: book.create_sheet(name) for name in about.SHEETS}
     about.write(sheets[about.TITLE], built)
-    for module in about.MODULES:
-        module.write(sheets[module.TITLE])
+    writers = {m.TITLE: m.write for m in about.MODULES} | {models.TITLE: partial(models.write, models=known_models)}
+    for title, write in writers.items():
+        write(sheets[title])
     book.properties.creator = "llm-capacity"
     book.properties.title = "LLM capacity plan"
     book.properties.created = book.properties.modified = datetime(built.year, built.month, built.day)

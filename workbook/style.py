@@ -36,6 +36,7 @@ FORMATS: Final[dict[str, str]] = {
     "GB/s": "#,##0",
     "TB/s": "0.00#",
     "TFLOP/s": "#,##0",
+    "TOP/s": "#,##0",
     "fraction": "0.0%",
     "layers": "#,##0",
     "heads": "#,##0",
@@ -89,6 +90,7 @@ STYLES: Final[dict[str, str]] = {
     "Label": "The name of a row",
     "Note": "Words, units, sources",
     "Code": "Formula text to paste elsewhere",
+    "Fact": "A figure of the catalogue, with its source in the row",
     "Reference figure": "A figure printed in the worked example",
     "Check": "PASS, FAIL or inputs changed",
 }
@@ -111,6 +113,7 @@ def add_styles(book: Workbook) -> None:
         _style("Label", font(), align=wrap, border=_HAIR),
         _style("Note", font(color=MUTED), align=wrap, border=_HAIR),
         _style("Code", font(name="Courier New", size=8, color=MUTED), align=wrap, border=_HAIR),
+        _style("Fact", font(), border=_HAIR),
         _style("Reference figure", font(color=MUTED), border=_HAIR),
         _style("Check", font(bold=True), align=center, border=_HAIR),
     ):

@@ -12,7 +12,19 @@ from capacity import __version__
 
 from ..frame import FIRST_ROW, Column, frame, link, put, put_text, section
 from ..style import BAD, CAUTION, GOOD, STYLES, color_words
-from . import audit, batch, checks, facts, functions, inputs, refined, requests
+from . import (
+    audit,
+    batch,
+    checks,
+    functions,
+    gpus,
+    inputs,
+    models,
+    prices,
+    refined,
+    refined_inputs,
+    requests,
+)
 
 TITLE: Final = "About"
 KIND: Final = "control"
@@ -20,7 +32,19 @@ PURPOSE: Final = "The answer, contents, legend and change log"
 COLUMNS: Final = (Column("#", 5, "center"), Column("Topic", 42), Column("Content", 24), Column("Notes", 84))
 
 # Every other sheet, in the order of the tabs: the one place that knows of a new one.
-MODULES: Final = (inputs, facts, audit, refined, batch, requests, functions, checks)
+MODULES: Final = (
+    inputs,
+    refined_inputs,
+    audit,
+    refined,
+    batch,
+    requests,
+    functions,
+    models,
+    gpus,
+    prices,
+    checks,
+)
 
 # Sheet -> (class, what it is for); the classes are control, input, working and output.
 SHEETS: Final[dict[str, tuple[str, str]]] = {TITLE: (KIND, PURPOSE), **{m.TITLE: (m.KIND, m.PURPOSE) for m in MODULES}}

@@ -11,7 +11,7 @@ from capacity.tpot import MEASURE, SAFE
 
 from ..frame import FIRST_ROW, Column, frame, letter, link, put, put_text
 from ..style import color_checks
-from . import audit, batch, facts, inputs, refined, requests
+from . import audit, batch, inputs, refined, refined_inputs, requests
 from .blocks import BATCH_LAST, REQUEST_LAST
 
 TITLE: Final = "Checks"
@@ -78,7 +78,7 @@ def checks() -> tuple[Check, ...]:
             "facts_bad-inputs_bad",
             "count",
             "Mend the rows marked FAIL on Facts; until then every result shows #N/A",
-            facts.TITLE,
+            refined_inputs.TITLE,
         ),
         Check(
             "Engine without its functions",

@@ -14,7 +14,7 @@ from capacity.refined import NEUTRAL, REFINED_INPUTS, SECTIONS, SHARED, SWITCHES
 from ..chain import VALUE, Chain
 from ..frame import FIRST_ROW, Column, frame, letter, put, section
 from ..style import color_checks
-from . import audit, facts, inputs
+from . import audit, inputs, refined_inputs
 
 TITLE: Final = "Refined"
 KIND: Final = "working"
@@ -75,7 +75,7 @@ def _taken(ws: Worksheet) -> None:
             step = next(s for s in STEPS if s.name == name)
             CHAIN.take(ws, name, order, audit.cell(name), step.quantity, f"{name}, from Audit", step.function.unit)
         else:
-            sheet = inputs if name in INPUTS else facts
+            sheet = inputs if name in INPUTS else refined_inputs
             argument = INPUTS[name] if name in INPUTS else REFINED_INPUTS[name]
             words = f"{name}, from {sheet.TITLE} row {sheet.ROWS[name]}"
             CHAIN.take(ws, name, order, sheet.cell(name), argument.label, words, argument.unit)

@@ -1,0 +1,85 @@
+"""Facts: model, hardware and engine as the refined chain needs them, and the constants fitted to measurements."""
+
+from datetime import date
+from typing import Final
+
+from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity.constants import FITTED
+from capacity.refined import INPUT_GROUPS, REFINED_INPUTS
+
+from ..frame import FIRST_ROW, frame, letter, section
+from ..input_rows import CHECK, COLUMNS, VALUE, Note, number_row, read_notes
+from ..style import color_checks
+from . import inputs
+from .blocks import FACT_LAST, FACT_ROWS
+
+TITLE: Final = "Facts"
+KIND: Final = "input"
+PURPOSE: Final = "Model, hardware and engine as the refined chain needs them; fitted constants"
+ROWS: Final = FACT_ROWS
+LAST: Final = FACT_LAST
+AT_ODDS_ROW: Final = LAST + 2
+STATE_ROW: Final = LAST + 3
+
+_FITTED: Final = Note(
+    "Fit to 916 published benchmark rows, leaving whole models out: 10.3% median error of output tok/s",
+    date(2026, 11, 29),
+    "medium",
+    "Measure one replica, then put your own figure here",
+)
+
+
+def cell(name: str) -> str:
+    """Absolute address of a fact's value, e.g. Facts!$F$8."""
+    return f"{TITLE}!${VALUE}${ROWS[name]}"
+
+
+def write(ws: Worksheet) -> None:
+    """Write the sheet and the name of its count of bad cells."""
+    frame(
+        ws,
+        "Facts for the refined chain",
+        "Used only where the chain on Inputs is Refined and a refinement is on. Blue on yellow is yours to change.",
+        COLUMNS,
+        freeze=f"C{FIRST_ROW}",
+    )
+    notes = read_notes([name for name in REFINED_INPUTS if name not in FITTED])
+    order = 0
+    for group, names in INPUT_GROUPS.items():
+        section(ws, ROWS[names[0]] - 1, group, len(COLUMNS))
+        for name in names:
+            order += 1
+            number_row(ws, ROWS[name], order, name, REFINED_INPUTS[name], notes.get(name, _FITTED))
+    section(ws, AT_ODDS_ROW - 1, "State of the model (computed)", len(COLUMNS))
+    checks = f"{CHECK}{FIRST_ROW}:{CHECK}{LAST}"
+    inputs.state_row(
+        ws,
+        STATE_ROW,
+        "facts_bad",
+        "Inputs and facts outside their bounds or at odds",
+        f'=inputs_bad+COUNTA(C{FIRST_ROW}:C{LAST})-COUNTIF({checks},"PASS")+F{AT_ODDS_ROW}',
+        "Above 0 every result of the refined chain shows #N/A",
+    )
+    _at_odds(ws)
+    name = DefinedName("facts_bad", attr_text=f"{TITLE}!${VALUE}${STATE_ROW}")
+    ws.parent.defined_names["facts_bad"] = name
+    color_checks(ws, checks)
+    ws.print_area = f"A1:{letter(COLUMNS, 'Note')}{STATE_ROW}"
+
+
+def _at_odds(ws: Worksheet) -> None:
+    """Facts that are each in bounds, but cannot be true together: the functions refuse them, cells would not."""
+    f = {name: f"N({VALUE}{row})" for name, row in ROWS.items()}
+    outside = f"{f['routed_params_b']}+{f['embedding_params_b']}+{f['lm_head_params_b']}"
+    chosen = f"{f['experts_per_token']}>{f['experts']}"
+    formula = f"=({chosen})+({outside}>N({inputs.cell('params_b')}))"
+    inputs.state_row(
+        ws,
+        AT_ODDS_ROW,
+        "facts_at_odds",
+        "Facts that cannot be true together",
+        formula,
+        "A token cannot choose more experts than there are; the parts cannot exceed the parameters",
+    )
