@@ -30,18 +30,19 @@ from capacity import FUNCTIONS, __version__, catalogue
 from capacity.arguments import REQUIRED
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, STEPS, plan
+from capacity.refined import REFINED_INPUTS, SWITCHES
 from capacity.units import UNITS
 from workbook.frame import FIRST_ROW
 from workbook.recalculate import recalculate
 from workbook.sheets import about as about_sheet
-from workbook.sheets import audit, checks, gpus
+from workbook.sheets import audit, checks, gpus, refined, refined_inputs
 from workbook.sheets import inputs as inputs_sheet
 from workbook.sheets.facts import OWN_ROWS
 
 CLASSES = {"control", "input", "working", "output"}
-CALCULATION = ("Inputs", "Audit", "Checks")
+CALCULATION = ("Inputs", "Facts", "Audit", "Refined", "Checks")
 INPUT_SHEETS = {module.TITLE for module in about_sheet.MODULES if module.KIND == "input"}
-FACT_SHEETS = INPUT_SHEETS - {"Inputs"}
+FACT_SHEETS = INPUT_SHEETS - {"Inputs", "Facts"}
 BLOCKS = {"Batch": ("B6:B9", range(6, 10)), "Requests": ("C6:D7", range(6, 8))}
 ENGINE_INPUTS = ("engine", "tolerance")
 
@@ -143,9 +144,10 @@ def test_10_master_check_in_every_header(book: Workbook, shown: Workbook) -> Non
 
 
 def test_11_every_input_is_documented(book: Workbook) -> None:
-    rows = table(book["Inputs"], "Argument")
-    assert set(INPUTS) | set(ENGINE_INPUTS) <= set(rows)
-    for name in (*INPUTS, *ENGINE_INPUTS):
+    rows = table(book["Inputs"], "Argument") | table(book["Facts"], "Argument")
+    names = (*INPUTS, *ENGINE_INPUTS, "chain", *SWITCHES, *REFINED_INPUTS)
+    assert set(names) <= set(rows)
+    for name in names:
         for header in ("Quantity", "Value", "Unit", "At least", "At most", "Source", "As of", "Note"):
             assert rows[name][header].value not in (None, ""), (name, header)
         assert rows[name]["As of"].is_date
@@ -159,9 +161,10 @@ def test_12_units_of_a_closed_vocabulary(book: Workbook) -> None:
             has_value = ws[f"{headers(ws).get('Value', 'H')}{row}"].value is not None
             if ws[f"{labels}{row}"].value and has_value and ws[f"{units}{row}"].value is not None:
                 assert ws[f"{units}{row}"].value in UNITS, (sheet, row)
-    for name, row in table(book["Inputs"], "Argument").items():
-        if name in INPUTS:
-            assert row["Unit"].value == INPUTS[name].unit
+    known = INPUTS | REFINED_INPUTS
+    for name, row in (table(book["Inputs"], "Argument") | table(book["Facts"], "Argument")).items():
+        if name in known:
+            assert row["Unit"].value == known[name].unit
     for sheet in FACT_SHEETS:  # a unit stands in the column's header
         units_shown = re.findall(r"\[(.*?)\]", " ".join(headers(book[sheet])))
         assert units_shown
@@ -201,18 +204,21 @@ def test_15_validation_with_prompt_and_specific_error(book: Workbook) -> None:
 
 
 def test_16_bounds_equal_the_registrys(book: Workbook) -> None:
-    ws = book["Inputs"]
-    for name, row in table(ws, "Argument").items():
-        if name not in INPUTS:
+    known = INPUTS | REFINED_INPUTS
+    rows = [(ws, n, r) for ws in (book["Inputs"], book["Facts"]) for n, r in table(ws, "Argument").items()]
+    assert {name for _, name, _ in rows} >= set(known)
+    for ws, name, row in rows:
+        if name not in known:
             continue
-        argument = INPUTS[name]
+        argument = known[name]
         assert row["At least"].value == argument.low.replace(" ", "")
         assert row["At most"].value == (argument.high.replace(" ", "") or "-")
         assert row["Kind"].value == ("whole" if argument.whole else "any")
         at = row["Value"].coordinate
         rule = next(v for v in ws.data_validations.dataValidation if at in v.sqref)
         if rule.type == "custom":
-            assert rule.formula1 == f"AND(ISNUMBER({at}),{at}{row['At least'].value},{at}{row['At most'].value})"
+            whole = f",{at}=INT({at})" if argument.whole else ""
+            assert rule.formula1 == f"AND(ISNUMBER({at}),{at}{row['At least'].value},{at}{row['At most'].value}{whole})"
         else:
             assert rule.type == ("whole" if argument.whole else "decimal")
             limit = {"greaterThan": argument.gt, "greaterThanOrEqual": argument.ge}[rule.operator]
@@ -241,7 +247,7 @@ def test_17_choices_from_a_range_on_the_sheet(book: Workbook) -> None:
         sheet, _, cells = rule.formula1.replace("$", "").rpartition("!")
         values = [c.value for (c,) in book[sheet or ws.title][cells]]
         if ws.title == "Inputs":
-            assert values == ["Auto", "Add-in", "Native"]
+            assert values in [list(options) for options in inputs_sheet.LISTS.values()]
         else:  # a price is of a GPU on the sheet GPUs, a team's own rows included
             assert sheet == gpus.TITLE
             assert values == catalogue.gpus().names + [None] * OWN_ROWS
@@ -268,12 +274,15 @@ def test_20_one_pattern_per_column_of_a_block(book: Workbook) -> None:
         for column in book[sheet].iter_cols(min_row=rows[0], max_row=rows[-1]):
             if column[0].data_type == "f":
                 assert len({pattern(c) for c in column}) == 1, (sheet, column[0].coordinate)
-    for sheet, letters in (("Audit", "FIJKOPQ"), ("Checks", "K"), ("Inputs", "K")):
+    columns = {"Audit": "FIJKOPQ", "Refined": "FJKMN", "Checks": "K", "Inputs": "K", "Facts": "KN"}
+    for sheet, letters in columns.items():
         for letter in letters:
             first, last = {
                 "Inputs": (FIRST_ROW, inputs_sheet.LAST),
                 "Checks": (FIRST_ROW, FIRST_ROW + len(checks.checks()) - 1),
+                "Facts": (FIRST_ROW, refined_inputs.LAST),
                 "Audit": (audit.FIRST_STEP, audit.LAST),
+                "Refined": (refined.CHAIN.first, refined.CHAIN.last),
             }[sheet]
             cells = [c for (c,) in book[sheet][f"{letter}{first}:{letter}{last}"] if c.data_type == "f"]
             assert len(cells) >= 13
@@ -326,16 +335,18 @@ def test_27_errors_caught_only_in_the_detector(book: Workbook) -> None:
 def test_28_rounding_only_of_counts(book: Workbook) -> None:
     rounding = {"ROUND", "ROUNDUP", "ROUNDDOWN", "INT", "TRUNC", "CEILING", "FLOOR", "MROUND"}
     counts = {
-        f"E{r}"
-        for r in audit.ROWS.values()
-        if book["Audit"][f"B{r}"].value in ("Replicas", "Resident sequences that fit")
+        (sheet.TITLE, f"E{row}")
+        for sheet in (audit, refined)
+        for name, row in sheet.ROWS.items()
+        if name in ("replicas", "max_seqs", "max_seqs_mean", "max_seqs_peak")
     }
     for ws, cell in formulas(book):
         if not rounding & set(functions(cell)):
             continue
         header = {c: h for h, c in headers(ws).items()}.get(cell.column_letter, "")
         check = header in ("Check", "Input check", "As printed")
-        assert check or header == "Native: Replicas" or (ws.title == "Audit" and cell.coordinate in counts), cell.value
+        count = (ws.title, cell.coordinate) in counts or header == "Native: Replicas"
+        assert check or count, (ws.title, cell.coordinate, cell.value)
 
 
 def test_29_no_array_or_lambda(book: Workbook) -> None:

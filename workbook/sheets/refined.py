@@ -20,7 +20,7 @@ TITLE: Final = "Refined"
 KIND: Final = "working"
 PURPOSE: Final = "The chain with refinements step by step; it feeds Batch, Requests and the results"
 COLUMNS: Final = tuple(c._replace(header="Seed chain") if c.header == "Seed prints" else c for c in audit.COLUMNS)
-WORKING: Final = (Column("Engines agree", 10, "center"), Column("Has a result", 10, "center"))
+WORKING: Final = (Column("Row agrees", 10, "center"), Column("Row answers", 10, "center"))
 SEED, CHECK = (letter(COLUMNS, h) for h in ("Seed chain", "Check"))
 AGREE, ANSWERED = "M", "N"
 

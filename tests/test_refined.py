@@ -1,0 +1,204 @@
+"""The refined chain: neutral when off, each switch by the size of the field notes, and alike in every program."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from office import Office
+
+from capacity.call import ExcelError
+from capacity.plan import STEPS, Result, plan
+from capacity.refined import REFINED_INPUTS, SWITCHES, refined_plan
+from workbook.recalculate import recalculate
+from workbook.sheets import audit, batch, inputs, refined, refined_inputs
+
+Values = dict[tuple[str, str], Any]
+
+# A mixture of experts with MLA, roughly DeepSeek-R1 on 8 GPUs: parts that a dense model leaves at zero all count.
+SPARSE = {
+    "params_b": 671.0,
+    "layers": 61.0,
+    "kv_heads": 128.0,
+    "head_dim": 192.0,
+    "tp": 8.0,
+    "active_params_b": 36.6,
+    "embedding_params_b": 0.93,
+    "lm_head_params_b": 0.93,
+    "routed_params_b": 653.9,
+    "experts": 256.0,
+    "experts_per_token": 8.0,
+    "hidden_size": 7168.0,
+    "attention_width": 1_249_280.0,
+    "kv_full_bytes": 70_272.0,
+    "kv_replicated": 1.0,
+    "kernels": 1500.0,
+}
+WINDOWED = {
+    "windowed_width": 65_536.0,
+    "window_tokens": 1024.0,
+    "kv_windowed_bytes": 50_000.0,
+    "state_bytes": 2e6,
+    "tp": 16.0,
+    "of_free": 1.0,
+}
+ALL_ON = dict.fromkeys(SWITCHES, True)
+CASES: dict[str, tuple[dict[str, float], dict[str, bool]]] = {
+    **{name: ({}, {name: True}) for name in SWITCHES},
+    "all on": ({}, ALL_ON),
+    "sparse, off": (SPARSE, {}),
+    "sparse, on": (SPARSE, ALL_ON),
+    "sparse, attention-DP and experts": (SPARSE | {"attention_dp": 8.0, "expert_parallel": 8.0}, ALL_ON),
+    "windows and state": (WINDOWED, ALL_ON),
+    "speculation": ({"drafts": 3.0, "accepted": 1.4, "draft_ms": 2.0}, ALL_ON),
+    "no prompt": ({"prompt_tokens": 0.0}, ALL_ON),
+    "no output": ({"output_tokens": 0.0}, ALL_ON),
+    "weights do not fit": ({"gpu_gb": 20.0, "usable_gb": 20.0}, ALL_ON),
+    "at odds": ({"experts_per_token": 2.0}, ALL_ON),
+}
+
+
+def value(row: Any) -> Any:
+    return row.value if isinstance(row, Result) else row
+
+
+def agree(a: Any, b: Any) -> bool:
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))
+    return bool(a == b)
+
+
+def cells(given: dict[str, float], on: dict[str, bool]) -> dict[tuple[str, str], Any]:
+    """The edits that make a case of the workbook."""
+    edits: dict[tuple[str, str], Any] = {("Inputs", f"F{inputs.ROWS['chain']}"): "Refined"}
+    edits |= {("Inputs", f"F{inputs.ROWS[name]}"): "on" for name in on}
+    for name, x in given.items():
+        sheet = refined_inputs if name in REFINED_INPUTS else inputs
+        edits[sheet.TITLE, f"F{sheet.ROWS[name]}"] = x
+    return edits
+
+
+def test_off_is_the_worked_example() -> None:
+    rows = refined_plan()
+    for result in plan():
+        if result.step.name in rows:
+            refined_value = value(rows[result.step.name])
+            assert refined_value == result.value or refined_value == pytest.approx(result.value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("switch", "row", "change"),
+    [  # field notes: sizes for Llama 70B at 3,000 tokens in, 400 out
+        ("active_params", "prefill_us", -0.030),
+        ("attention_flops", "prefill_us", 0.028 * 1979 / 989),  # 2.8% of the FLOPs, at the BF16 peak
+        ("stored_weights", "weights_gb", 72.655 / 70.554 - 1),
+        ("usable_memory", "kv_pool_gb", (150.109 - 141) * 0.92 / 91.443),
+        ("peak_residency", "max_seqs", 164 / 174 - 1),
+    ],
+)
+def test_each_switch_moves_by_its_size(switch: str, row: str, change: float) -> None:
+    off, on = refined_plan(), refined_plan(switches={switch: True})
+    assert value(on[row]) / value(off[row]) - 1 == pytest.approx(change, abs=6e-4)
+
+
+def test_coverage_of_the_field_notes() -> None:
+    """DeepSeek-R1, 8 of 256 experts: 64% at batch 32, 98% at 128 when sequences choose independently."""
+    for batch_size, share in ((32, 0.64), (128, 0.98)):
+        given = SPARSE | {"batch": batch_size, "coverage_exponent": 1.0}
+        assert value(refined_plan(given, {"coverage": True})["expert_coverage"]) == pytest.approx(share, abs=0.005)
+
+
+def test_directions() -> None:
+    """What adds time adds time; what leaves work out takes time away."""
+    base = refined_plan(SPARSE)
+    for switch, row, sign in (
+        ("attention_flops", "prefill_us", 1),
+        ("activations", "prefill_us", 1),
+        ("fixed_time", "decode_step_ms", 1),
+        ("communication", "decode_step_ms", 1),
+        ("decode_flops", "decode_step_ms", 1),
+        ("coverage", "decode_step_ms", -1),
+        ("active_params", "prefill_us", -1),
+        ("kv_layout", "kv_gb_per_seq", -1),
+    ):
+        moved = value(refined_plan(SPARSE, {switch: True})[row]) - value(base[row])
+        assert moved * sign > 0, switch
+
+
+@pytest.fixture(scope="module")
+def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> dict[str, dict[str, Values]]:
+    """Values of all formula cells for each case in each of the four ways."""
+    found: dict[str, dict[str, Values]] = {}
+    for name, office in (("office with", office_with_addin), ("office without", office_without_addin)):
+        found[name] = {}
+        for case, (given, on) in CASES.items():
+            office.open(template)
+            office.recalculate()
+            for (sheet, at), x in cells(given, on).items():
+                office.set(sheet, at, x)
+            found[name][case] = office.cells()
+        office.close()
+    for name, functions in (("formualizer with", True), ("formualizer without", False)):
+        found[name] = {c: recalculate(template, functions=functions, changes=cells(*case)) for c, case in CASES.items()}
+    return found
+
+
+ADDIN_CELLS = {
+    *((s.TITLE, f"{c}{r}") for s in (audit, refined) for c in (audit.ADDIN, audit.DIFF) for r in s.ROWS.values()),
+    *(("Batch", f"{column}{row}") for column in batch.ADDIN.values() for row in range(6, 10)),
+    *(("Requests", f"K{row}") for row in (6, 7)),
+    *(("Inputs", f"F{inputs.STATE_ROW + i}") for i in (0, 1)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_two_programs_agree_on_every_cell(case: str, four_ways: dict[str, dict[str, Values]]) -> None:
+    for state in ("with", "without"):
+        a, b = four_ways[f"office {state}"][case], four_ways[f"formualizer {state}"][case]
+        assert a.keys() == b.keys()
+        assert not {k: (a[k], b[k]) for k in a if not agree(a[k], b[k])}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_results_agree_with_and_without_the_functions(case: str, four_ways: dict[str, dict[str, Values]]) -> None:
+    for program in ("office", "formualizer"):
+        a, b = four_ways[f"{program} with"][case], four_ways[f"{program} without"][case]
+        assert not {k: (a[k], b[k]) for k in a if k not in ADDIN_CELLS and not agree(a[k], b[k])}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_row_equals_python(case: str, four_ways: dict[str, dict[str, Values]]) -> None:
+    given, on = CASES[case]
+    if case == "at odds":
+        for way in four_ways.values():
+            assert way[case]["Refined", f"F{refined.ROWS['gpus']}"] == ExcelError("#N/A")
+            assert "FAIL" in way[case]["About", "B3"]
+        return
+    rows = refined_plan(given, on)
+    for way in four_ways.values():
+        for name, row in rows.items():
+            assert agree(way[case]["Refined", f"F{refined.ROWS[name]}"], value(row)), name
+
+
+def test_the_guard_of_sparse_models(four_ways: dict[str, dict[str, Values]]) -> None:
+    """One parameter count for both phases fails with the ratio; with active parameters it passes."""
+    from workbook.sheets import checks
+
+    row = checks.cell(checks.GUARD).rpartition("$")[2]
+    for way in four_ways.values():
+        assert way["sparse, off"]["Checks", f"K{row}"] == "FAIL"
+        assert way["sparse, off"]["Checks", f"F{row}"] == pytest.approx(671 / 36.6)
+        assert way["sparse, on"]["Checks", f"K{row}"] == "PASS"
+
+
+def test_seed_chain_ignores_switches_and_facts(template: Path) -> None:
+    """With the chain Seed, switches and facts move nothing, and printed figures are still compared."""
+    edits = cells(SPARSE | {"params_b": 70.553706496, "layers": 80, "kv_heads": 8, "head_dim": 128, "tp": 2}, ALL_ON)
+    edits[("Inputs", f"F{inputs.ROWS['chain']}")] = "Seed"
+    edits[("Facts", f"F{refined_inputs.ROWS['routed_params_b']}")] = 0
+    values = recalculate(template, changes=edits)
+    for step in STEPS:
+        if step.name in refined.ROWS:
+            assert agree(
+                values["Refined", f"F{refined.ROWS[step.name]}"], values["Audit", f"F{audit.ROWS[step.name]}"]
+            ), step.name
+    assert values["About", "B3"] == "All checks PASS"
