@@ -12,6 +12,16 @@ from openpyxl.formula.translate import Translator
 from openpyxl.utils import range_boundaries
 from openpyxl.worksheet.worksheet import Worksheet
 
+from workbook.sheets import audit, batch, inputs, refined
+
+# cells that show the add-in itself: its columns, the differences, version and engine
+ADDIN_CELLS = {
+    *((s.TITLE, f"{c}{r}") for s in (audit, refined) for c in (audit.ADDIN, audit.DIFF) for r in s.ROWS.values()),
+    *(("Batch", f"{column}{row}") for column in batch.ADDIN.values() for row in range(6, 10)),
+    *(("Requests", f"K{row}") for row in (6, 7)),
+    *(("Inputs", f"F{inputs.STATE_ROW + i}") for i in (0, 1)),
+}
+
 
 def formulas(book: Workbook, *sheets: str) -> Iterator[tuple[Worksheet, Cell]]:
     """Every formula cell, of the named sheets or of all."""

@@ -10,6 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 from office import Office
+from sheets import ADDIN_CELLS
 
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, STEPS, plan
@@ -71,12 +72,6 @@ TOGETHER: list[dict[str, Any]] = [
 ]
 CHANGES: list[dict[str, Any]] = [*({name: value} for name, value in SINGLE), *TOGETHER]
 IDS = [", ".join(f"{k}={v}" for k, v in change.items())[:60] for change in CHANGES]
-ADDIN_CELLS = {
-    *(("Audit", f"{column}{row}") for column in (audit.ADDIN, audit.DIFF) for row in audit.ROWS.values()),
-    *(("Batch", f"{column}{row}") for column in batch.ADDIN.values() for row in range(6, 10)),
-    *(("Requests", f"K{row}") for row in (6, 7)),
-    *(("Inputs", f"F{inputs.STATE_ROW + i}") for i in (0, 1)),
-}
 
 
 def agree(a: Any, b: Any) -> bool:

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 from office import Office
+from sheets import ADDIN_CELLS
 
 from capacity.call import ExcelError
 from capacity.plan import STEPS, Result, plan
 from capacity.refined import REFINED_INPUTS, SWITCHES, refined_plan
 from workbook.recalculate import recalculate
-from workbook.sheets import audit, batch, inputs, refined, refined_inputs
+from workbook.sheets import audit, inputs, refined, refined_inputs
 
 Values = dict[tuple[str, str], Any]
 
@@ -140,14 +141,6 @@ def four_ways(template: Path, office_with_addin: Office, office_without_addin: O
     for name, functions in (("formualizer with", True), ("formualizer without", False)):
         found[name] = {c: recalculate(template, functions=functions, changes=cells(*case)) for c, case in CASES.items()}
     return found
-
-
-ADDIN_CELLS = {
-    *((s.TITLE, f"{c}{r}") for s in (audit, refined) for c in (audit.ADDIN, audit.DIFF) for r in s.ROWS.values()),
-    *(("Batch", f"{column}{row}") for column in batch.ADDIN.values() for row in range(6, 10)),
-    *(("Requests", f"K{row}") for row in (6, 7)),
-    *(("Inputs", f"F{inputs.STATE_ROW + i}") for i in (0, 1)),
-}
 
 
 @pytest.mark.parametrize("case", CASES)

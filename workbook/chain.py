@@ -32,6 +32,7 @@ class Chain:
     ) -> None:
         """taken: what stands on other sheets; bad: name of the count of bad inputs; constants: name -> literal."""
         self.title, self.taken, self.bad, self.constants = title, frozenset(taken), bad, constants or {}
+        self.shared: set[str] = set()  # rows taken from another chain, engine by engine
         self.rows = grouped_rows([taken, *groups])
         self.first = self.rows[groups[0][0]]
         self.last = max(self.rows.values())
@@ -46,7 +47,8 @@ class Chain:
 
     def ref(self, name: str, column: str) -> str:
         """A cell on the sheet itself: what was taken from Value, own rows from the same engine's column."""
-        return self.constants.get(name) or f"{VALUE if name in self.taken else column}{self.rows[name]}"
+        taken = name in self.taken and name not in self.shared
+        return self.constants.get(name) or f"{VALUE if taken else column}{self.rows[name]}"
 
     def refs(self, step: Step, column: str) -> dict[str, str]:
         """Argument -> cell or sum of cells."""
@@ -69,6 +71,16 @@ class Chain:
         for column in (ADDIN, NATIVE, *"HIJKL"):
             put(ws, f"{column}{row}", None, "Note")
         ws.row_dimensions[row].height = 16
+
+    def share(self, ws: Worksheet, step: Step, order: int, other: "Chain") -> None:
+        """A row that is a step of another chain: each engine's figure and the value."""
+        unit = step.function.unit
+        words = f"{step.name}, from {other.title} row {other.rows[step.name]}"
+        self.take(ws, step.name, order, other.cell(step.name), step.quantity, words, unit)
+        for column in (ADDIN, NATIVE):
+            put(
+                ws, f"{column}{self.rows[step.name]}", f"={other.cell(step.name, column)}", "Calculation", unit, "right"
+            )
 
     def step(self, ws: Worksheet, step: Step, order: int) -> None:
         """A step: words, both engines, value, unit, formula to paste, difference, source."""

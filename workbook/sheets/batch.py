@@ -179,7 +179,7 @@ def _engine(ws: Worksheet, row: int, columns: dict[str, str], source: str) -> No
     """One engine's chain; inputs and the steps that do not depend on the batch come from Audit."""
 
     def absolute(name: str) -> str:
-        return refined.cell(name, VALUE if name in refined.TAKEN else source)
+        return refined.cell(name, VALUE if name in refined.CHAIN.taken - refined.CHAIN.shared else source)
 
     def ref(name: str) -> str:
         if name == "batch":

@@ -28,6 +28,7 @@ AGREE, ANSWERED = "M", "N"
 TAKEN: Final = (*SWITCHES, *SHARED, *INPUTS, *REFINED_INPUTS)
 _GROUPS: Final = [[e.name for e in rows] for rows in SECTIONS.values()]
 CHAIN: Final = Chain(TITLE, TAKEN, _GROUPS, "facts_bad", dict.fromkeys(NEUTRAL, "0"))
+CHAIN.shared.update(SHARED)
 ROWS: Final = CHAIN.rows
 cell = CHAIN.cell
 span = CHAIN.span
@@ -72,8 +73,7 @@ def _taken(ws: Worksheet) -> None:
             source, label = f'AND(chain="Refined",{inputs.cell(name)}="on")', name.replace("_", " ").capitalize()
             CHAIN.take(ws, name, order, source, label, f"switch {name} on {inputs.TITLE}, and the chain", "text")
         elif name in SHARED:
-            step = next(s for s in STEPS if s.name == name)
-            CHAIN.take(ws, name, order, audit.cell(name), step.quantity, f"{name}, from Audit", step.function.unit)
+            CHAIN.share(ws, next(s for s in STEPS if s.name == name), order, audit.CHAIN)
         else:
             sheet = inputs if name in INPUTS else refined_inputs
             argument = INPUTS[name] if name in INPUTS else REFINED_INPUTS[name]
