@@ -23,15 +23,19 @@ COLUMNS: Final = (
     Column("At most", 8, "center"),
     Column("Value", 13, "right"),
     Column("Unit", 12),
-    Column("Kind", 7, "center"),
+    Column("Catalogue", 12, "right"),
     Column("Worked example", 12, "right"),
     Column("As of", 11, "center"),
     Column("Check", 9, "center"),
     Column("Source", 42),
     Column("Note", 46),
-    Column("Is a number", 10, "center"),  # beside the printed area
+    Column("Is a number", 10, "center"),  # beside the printed area, as the next
+    Column("Kind", 8, "center"),
 )
-VALUE, SEED, CHECK, NUMERIC = (letter(COLUMNS, h) for h in ("Value", "Worked example", "Check", "Is a number"))
+VALUE, CATALOGUE, SEED, CHECK, NUMERIC, WHOLE = (
+    letter(COLUMNS, h) for h in ("Value", "Catalogue", "Worked example", "Check", "Is a number", "Kind")
+)
+LISTS_FIRST: Final = "Q"  # lists stand to the right of these columns
 ROW_HEIGHT: Final = 26  # two lines of text
 NO_LIMIT: Final = "-"
 
@@ -64,12 +68,14 @@ def read_notes(names: Sequence[str]) -> dict[str, Note]:
     return {name: notes[name] for name in names}
 
 
-def number_row(ws: Worksheet, row: int, order: int, name: str, argument: Number, note: Note) -> Cell:
-    """An input that is a number; its value cell."""
+def number_row(ws: Worksheet, row: int, order: int, name: str, argument: Number, note: Note, follows: str = "") -> Cell:
+    """An input that is a number; its value cell. follows: the formula that gives its value, until it is typed over."""
     label = f"{argument.label}{argument.meaning[len(argument.label) :]}"
-    kind = "whole" if argument.whole else "any"
-    _texts(ws, row, order, (label, name, criterion(argument.low), criterion(argument.high), argument.unit, kind), note)
-    value = put(ws, f"{VALUE}{row}", plain(argument.example), "Input", argument.unit, "right")
+    _texts(ws, row, order, (label, name, criterion(argument.low), criterion(argument.high), argument.unit), note)
+    put_text(ws, f"{WHOLE}{row}", "whole" if argument.whole else "any", "Note", "center")
+    shown = f"={CATALOGUE}{row}" if follows else plain(argument.example)
+    value = put(ws, f"{VALUE}{row}", shown, "Input", argument.unit, "right")
+    put(ws, f"{CATALOGUE}{row}", f"={follows}" if follows else "-", "Calculation", argument.unit, "right")
     put(ws, f"{SEED}{row}", plain(argument.example), "Reference figure", argument.unit, "right")
     put(ws, f"{NUMERIC}{row}", f"=COUNT({VALUE}{row})", "Calculation", align="center")
     put(ws, f"{CHECK}{row}", _check(row), "Check")
@@ -81,12 +87,15 @@ def choice_row(
     ws: Worksheet, row: int, order: int, name: str, label: str, default: str, choices: str, note: Note
 ) -> Cell:
     """An input that is one of a list on the sheet; its value cell."""
-    _texts(ws, row, order, (label, name, NO_LIMIT, NO_LIMIT, "text", "choice"), note)
+    _texts(ws, row, order, (label, name, NO_LIMIT, NO_LIMIT, "text"), note)
+    put_text(ws, f"{CATALOGUE}{row}", "-", "Note", "right")
+    put_text(ws, f"{WHOLE}{row}", "choice", "Note", "center")
     value = put(ws, f"{VALUE}{row}", default, "Input", align="right")
     put(ws, f"{SEED}{row}", default, "Reference figure", align="right")
-    options = [cell.value for (cell,) in ws[choices.replace("$", "")]]
+    sheet, _, cells = choices.replace("$", "").rpartition("!")
+    options = [] if sheet else [cell.value for (cell,) in ws[cells]]
     put(ws, f"{CHECK}{row}", f'=IF(SUMPRODUCT(--({choices}={VALUE}{row}))=1,"PASS","FAIL")', "Check")
-    listed = f"{', '.join(options[:-1])} or {options[-1]}"
+    listed = f"{', '.join(options[:-1])} or {options[-1]}" if options else f"a name on the sheet {sheet}"
     rule = _rule("list", name, f"{name} must be {listed}", note.note or f"{label}: {listed}", formula1=choices)
     _validate(ws, value, rule)
     return value
@@ -138,7 +147,7 @@ def _texts(ws: Worksheet, row: int, order: int, texts: Sequence[str], note: Note
     """Everything in a row that is not its value."""
     put(ws, (row, 1), order, "Note", align="center")
     shown = ((2, "Label", "left"), (3, "Code", "left"), (4, "Note", "center"), (5, "Note", "center"))
-    for (column, style, align), text in zip((*shown, (7, "Note", "left"), (8, "Note", "center")), texts, strict=True):
+    for (column, style, align), text in zip((*shown, (7, "Note", "left")), texts, strict=True):
         put_text(ws, (row, column), text, style, align)
     put(ws, (row, 10), note.as_of, "Note", "date", "center")
     put_text(ws, (row, 12), note.source, "Note", "left")
@@ -147,7 +156,7 @@ def _texts(ws: Worksheet, row: int, order: int, texts: Sequence[str], note: Note
 
 
 def _check(row: int) -> str:
-    v, low, high, kind = f"{VALUE}{row}", f"D{row}", f"E{row}", f"H{row}"
+    v, low, high, kind = f"{VALUE}{row}", f"D{row}", f"E{row}", f"{WHOLE}{row}"
     limits = f'COUNTIF({v},{low}),OR({high}="{NO_LIMIT}",COUNTIF({v},{high}))'
     good = f'AND({limits},OR({kind}="any",{v}=INT({v})))'
     return f'=IF({NUMERIC}{row}=1,CHOOSE(1+{good},"FAIL","PASS"),"FAIL")'

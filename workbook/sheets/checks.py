@@ -62,6 +62,7 @@ def checks() -> tuple[Check, ...]:
     batch_checks = f"{batch.TITLE}!{batch.CHECK}6:{batch.CHECK}{BATCH_LAST}"
     request_checks = f"{requests.TITLE}!{requests.CHECK}6:{requests.CHECK}{REQUEST_LAST}"
     seed = audit.cell("busy_replicas")
+    own = f"({a('kv_full_typed')}+{a('kv_windowed_typed')})"
     output, everything = a("output_tps"), f"({a('prompt_tps')}+{a('output_tps')})"
     return (
         Check(
@@ -156,6 +157,16 @@ def checks() -> tuple[Check, ...]:
             "fraction",
             "Choose the chain Refined and switch active_params on",
             refined.TITLE,
+        ),
+        Check(
+            "KV bytes per token against the model's own",
+            "2 x layers x KV heads x head size holds for the model, or kv_layout is on; relative difference",
+            f"IF(OR({a('kv_layout')},{own}=0),0,ABS({a('kv_bytes_per_token')}/({own})-1))",
+            "fraction",
+            "MLA and hybrids: choose the chain Refined and switch kv_layout on",
+            refined.TITLE,
+            high="tolerance",
+            tolerance="tolerance",
         ),
         Check(
             ROOM,

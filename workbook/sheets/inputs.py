@@ -10,9 +10,11 @@ from capacity.arguments import Number
 from capacity.plan import INPUT_GROUPS, INPUTS
 from capacity.refined import SWITCHES
 
-from ..frame import FIRST_ROW, frame, grouped_rows, letter, put, put_text, section
+from ..frame import FIRST_ROW, HEADER_ROW, frame, grouped_rows, letter, put, put_text, section
 from ..input_rows import CHECK, COLUMNS, ROW_HEIGHT, SEED, VALUE, Note, choice_row, number_row, read_notes
+from ..lookups import KV_TYPES, QUANTIZATIONS, of_inputs, peaks, row_of
 from ..style import CAUTION, color_checks, color_words
+from . import gpus, models
 from .blocks import BATCH_CELLS, FACT_CELLS, REQUEST_CELLS
 
 TITLE: Final = "Inputs"
@@ -20,25 +22,24 @@ KIND: Final = "input"
 PURPOSE: Final = "Every assumption with unit, bounds, source and check; chain, refinements and engine"
 NOT_INSTALLED: Final = "not installed"
 
-# Lists from which choices are taken: each stands on the sheet.
-LISTS: Final[dict[str, dict[str, str]]] = {
-    "chain": {
-        "Seed": "Seed: the worked example's first-order chain",
-        "Refined": "Refined: with the refinements that are switched on",
-    },
-    "switch": {"on": "on: the refinement is in force", "off": "off: it is not"},
-    "engine": {
-        "Auto": "Auto: the add-in where it is installed, else cell arithmetic",
-        "Add-in": "Add-in: the add-in's functions",
-        "Native": "Native: cell arithmetic alone",
-    },
+# Lists from which choices are taken: each stands on the sheet, to the right of the printed area.
+LISTS: Final[dict[str, tuple[str, ...]]] = {
+    "chain": ("Seed", "Refined"),
+    "switch": ("on", "off"),
+    "engine": ("Auto", "Add-in", "Native"),
+    "quantization": tuple(QUANTIZATIONS),
+    "kv_type": tuple(KV_TYPES),
 }
-ENGINES: Final = tuple(LISTS["engine"])
+ENGINES: Final = LISTS["engine"]
+LIST_COLUMNS: Final = dict(zip((*LISTS, "bytes", "peak", "kv bytes"), "QRSTUVWX", strict=True))
+SELECTION: Final = ("model", "gpu", "quantization", "kv_type")
 
+_LOAD, *_REST = INPUT_GROUPS.values()
 ROWS: Final = grouped_rows(
     [
-        *INPUT_GROUPS.values(),
-        [f"list {name} {value}" for name, values in LISTS.items() for value in values],
+        _LOAD,
+        [*SELECTION, "model_row", "gpu_row"],
+        *_REST,
         ["chain", *SWITCHES],
         ["engine", "tolerance"],
         ["addin_version", "engine_active", "at_seed", "inputs_bad"],
@@ -53,15 +54,31 @@ TOLERANCE: Final = Number(
 )
 
 
+PEAK_ROW: Final = ROWS["gpu_row"] + 2  # the peaks stand below the row that they depend on
+
+
 def cell(name: str) -> str:
     """Absolute address of an input's value, e.g. Inputs!$F$8."""
     return f"{TITLE}!${VALUE}${ROWS[name]}"
 
 
 def choices(name: str) -> str:
-    """The cells of a list, on the sheet itself."""
-    rows = [ROWS[f"list {name} {value}"] for value in LISTS[name]]
-    return f"${VALUE}${rows[0]}:${VALUE}${rows[-1]}"
+    """The cells of a list, or of the figures beside it."""
+    beside = {"bytes": "quantization", "peak": "quantization", "kv bytes": "kv_type"}
+    last = FIRST_ROW + len(LISTS[beside.get(name, name)]) - 1
+    return f"${LIST_COLUMNS[name]}${FIRST_ROW}:${LIST_COLUMNS[name]}${last}"
+
+
+def _follows() -> dict[str, str]:
+    place = f"MATCH(${VALUE}${ROWS['quantization']},{choices('quantization')},0)"
+    kv_place = f"MATCH(${VALUE}${ROWS['kv_type']},{choices('kv_type')},0)"
+    peak = LIST_COLUMNS["peak"]
+    peak_cells = f"${peak}${PEAK_ROW}:${peak}${PEAK_ROW + len(QUANTIZATIONS) - 1}"
+    rows = f"${VALUE}${ROWS['model_row']}", f"${VALUE}${ROWS['gpu_row']}"
+    return of_inputs(*rows, (place, choices("bytes"), peak_cells), (kv_place, choices("kv bytes")))
+
+
+FOLLOWS: Final = _follows()
 
 
 def write(ws: Worksheet) -> None:
@@ -74,12 +91,15 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
     )
     notes = read_notes(list(INPUTS))
+    _lists(ws)
     order = 0
     for group, names in INPUT_GROUPS.items():
+        if group == "Model":
+            order = _selection(ws, order)
         section(ws, ROWS[names[0]] - 1, group, len(COLUMNS))
-        for order, name in enumerate(names, order + 1):  # noqa: B020  # the count goes on from group to group
-            number_row(ws, ROWS[name], order, name, INPUTS[name], notes[name])
-    _lists(ws)
+        for name in names:
+            order += 1
+            number_row(ws, ROWS[name], order, name, INPUTS[name], notes[name], FOLLOWS.get(name, ""))
     order = _chain(ws, order)
     _engine(ws, order)
     _state(ws)
@@ -89,13 +109,49 @@ def write(ws: Worksheet) -> None:
 
 
 def _lists(ws: Worksheet) -> None:
-    section(ws, ROWS["list chain Seed"] - 1, "Choices", len(COLUMNS))
+    heads = {"bytes": "Bytes per weight", "peak": "Peak by type [TFLOP/s]", "kv bytes": "Bytes per element"}
+    for name, letter_ in LIST_COLUMNS.items():
+        ws.column_dimensions[letter_].width = 15
+        row = PEAK_ROW - 1 if name == "peak" else HEADER_ROW
+        put_text(ws, f"{letter_}{row}", heads.get(name, f"List: {name}"), "Column header")
     for name, values in LISTS.items():
-        for value, words in values.items():
-            row = ROWS[f"list {name} {value}"]
-            put_text(ws, (row, 2), words, "Label", "left")
-            put_text(ws, f"{VALUE}{row}", value, "Calculation", "right")
-            ws.row_dimensions[row].height = 16
+        for row, value in enumerate(values, FIRST_ROW):
+            put_text(ws, f"{LIST_COLUMNS[name]}{row}", value, "Calculation")
+    for name, figures in (("bytes", QUANTIZATIONS), ("kv bytes", KV_TYPES)):
+        for row, figure in enumerate(figures.values(), FIRST_ROW):
+            put(ws, f"{LIST_COLUMNS[name]}{row}", figure, "Reference figure", "B/param", "right")
+
+
+def _selection(ws: Worksheet, order: int) -> int:
+    """Model, GPU, quantization and KV type; the facts below follow them until they are typed over."""
+    section(ws, ROWS["model"] - 1, "Model and GPU: facts below and on Facts follow these", len(COLUMNS))
+    lists = {
+        "model": f"{models.SHEET.cells('name')}",
+        "gpu": f"{gpus.SHEET.cells('name')}",
+        "quantization": choices("quantization"),
+        "kv_type": choices("kv_type"),
+    }
+    labels = {
+        "model": ("Model", "Llama-3.3-70B", "The sheet Models has ten free rows for your own"),
+        "gpu": ("GPU", "H200 SXM", "The sheet GPUs has ten free rows for your own"),
+        "quantization": ("Type of the weights", "fp8", "Bytes per weight, and the peak at which they multiply"),
+        "kv_type": ("Type of the KV cache", "bf16", "Bytes per element"),
+    }
+    for name in SELECTION:
+        order += 1
+        label, default, note = labels[name]
+        choice_row(
+            ws, ROWS[name], order, name, label, default, lists[name], Note("Worked example", _OURS, "example", note)
+        )
+    for name, sheet, chosen in (("model_row", models.SHEET, "model"), ("gpu_row", gpus.SHEET, "gpu")):
+        formula = f"={row_of(sheet, f'{VALUE}{ROWS[chosen]}')}"
+        note = f"Its row in the table of the sheet {sheet.title}"
+        put_text(ws, (ROWS[name], 2), f"Row of the {chosen}", "Label", "left")
+        put(ws, f"{VALUE}{ROWS[name]}", formula, "Calculation", align="right")
+        put_text(ws, (ROWS[name], 13), note, "Note", "left")
+    for row, formula in enumerate(peaks(f"${VALUE}${ROWS['gpu_row']}").values(), PEAK_ROW):
+        put(ws, f"{LIST_COLUMNS['peak']}{row}", f"={formula}", "Calculation", "TFLOP/s", "right")
+    return order
 
 
 def _chain(ws: Worksheet, order: int) -> int:
@@ -131,6 +187,9 @@ def _state(ws: Worksheet) -> None:
     # it, the first edit of any input then finds the add-in missing, and Auto falls to Native.
     watched = f"COUNTA({everything},{FACT_CELLS},{BATCH_CELLS},{REQUEST_CELLS})"
     version = f"{VALUE}{STATE_ROW}"
+    facts = ROWS["params_b"]
+    numbers = f"{VALUE}{facts}:{VALUE}{LAST}<>{SEED}{facts}:{SEED}{LAST}"
+    load = f"{VALUE}{first}:{VALUE}{ROWS['cache_hit']}<>{SEED}{first}:{SEED}{ROWS['cache_hit']}"
     states = (
         (
             "addin_version",
@@ -147,7 +206,7 @@ def _state(ws: Worksheet) -> None:
         (
             "at_seed",
             "Inputs are those of the worked example",
-            f'=AND(chain="Seed",SUMPRODUCT(--({VALUE}{first}:{VALUE}{LAST}<>{SEED}{first}:{SEED}{LAST}))=0)',
+            f'=AND(chain="Seed",SUMPRODUCT(--({load}))+SUMPRODUCT(--({numbers}))=0)',
             "While TRUE, results are compared with the printed figures",
         ),
         (

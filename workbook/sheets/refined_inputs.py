@@ -11,6 +11,7 @@ from capacity.refined import INPUT_GROUPS, REFINED_INPUTS
 
 from ..frame import FIRST_ROW, frame, letter, section
 from ..input_rows import CHECK, COLUMNS, VALUE, Note, number_row, read_notes
+from ..lookups import of_facts
 from ..style import color_checks
 from . import inputs
 from .blocks import FACT_LAST, FACT_ROWS
@@ -36,6 +37,9 @@ def cell(name: str) -> str:
     return f"{TITLE}!${VALUE}${ROWS[name]}"
 
 
+FOLLOWS: Final = of_facts(inputs.cell("model_row"), inputs.cell("gpu_row"))
+
+
 def write(ws: Worksheet) -> None:
     """Write the sheet and the name of its count of bad cells."""
     frame(
@@ -51,7 +55,9 @@ def write(ws: Worksheet) -> None:
         section(ws, ROWS[names[0]] - 1, group, len(COLUMNS))
         for name in names:
             order += 1
-            number_row(ws, ROWS[name], order, name, REFINED_INPUTS[name], notes.get(name, _FITTED))
+            number_row(
+                ws, ROWS[name], order, name, REFINED_INPUTS[name], notes.get(name, _FITTED), FOLLOWS.get(name, "")
+            )
     section(ws, AT_ODDS_ROW - 1, "State of the model (computed)", len(COLUMNS))
     checks = f"{CHECK}{FIRST_ROW}:{CHECK}{LAST}"
     inputs.state_row(

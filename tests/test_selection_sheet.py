@@ -1,0 +1,127 @@
+"""Inputs: a model, a GPU, a quantization and a KV type are chosen, and every fact follows until it is typed over."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from office import Office
+
+from capacity import catalogue
+from capacity.call import ExcelError
+from capacity.plan import INPUTS
+from capacity.refined import REFINED_INPUTS
+from workbook.recalculate import recalculate
+from workbook.sheets import audit, inputs, models, refined_inputs
+
+CHOICES = [
+    ("Llama-3.3-70B", "H200 SXM", "fp8", "bf16"),
+    ("DeepSeek-R1", "H200 SXM", "fp8", "fp8"),
+    ("gpt-oss-120b", "H100 SXM", "mxfp4", "bf16"),
+    ("Llama-3.1-8B", "L40S", "bf16", "bf16"),
+    ("Qwen3-235B-A22B", "B200", "fp4", "fp8"),
+    ("gemma-3-27b", "A100 80GB SXM", "int4", "bf16"),
+    ("Qwen3.5-397B-A17B", "MI300X", "fp8", "bf16"),
+]
+
+
+def at(name: str) -> tuple[str, str]:
+    sheet = refined_inputs if name in REFINED_INPUTS else inputs
+    return sheet.TITLE, f"F{sheet.ROWS[name]}"
+
+
+def edits(choice: tuple[str, str, str, str]) -> dict[tuple[str, str], Any]:
+    return {at(name): value for name, value in zip(inputs.SELECTION, choice, strict=True)}
+
+
+def expected(model: str, gpu: str, quantization: str, kv_type: str) -> dict[str, float]:
+    """The facts straight from the catalogue."""
+    m, g = catalogue.models().row(model), catalogue.gpus().row(gpu)
+    peaks = {"bf16": "bf16", "fp8": "fp8", "int4": "bf16", "fp4": "fp4", "mxfp4": "fp8"}
+    peak = g[f"{peaks[quantization]}_tflops"]
+    tied = m["lm_head_params"] == 0
+    found: dict[str, Any] = {
+        "params_b": m["total_params"] / 1e9,
+        "bytes_per_param": {"bf16": 2, "fp8": 1, "int4": 0.52, "fp4": 0.5625, "mxfp4": 0.53125}[quantization],
+        "layers": m["num_hidden_layers"],
+        "kv_heads": m["num_key_value_heads"],
+        "head_dim": m["head_dim"],
+        "kv_bytes": {"bf16": 2, "fp8": 1}[kv_type],
+        "peak_tflops": peak,
+        "bandwidth_tb_s": g["bandwidth_tb_s"],
+        "gpu_gb": g["memory_gb"],
+        "active_params_b": m["active_params"] / 1e9,
+        "embedding_params_b": 0 if tied else m["embedding_params"] / 1e9,
+        "lm_head_params_b": m["embedding_params"] / 1e9,
+        "routed_params_b": m["routed_expert_params"] / 1e9,
+        "experts": max(1, m["n_experts"]),
+        "experts_per_token": max(1, m["experts_per_token"]),
+        "hidden_size": m["hidden_size"],
+        "attention_width": m["attention_width"],
+        "windowed_width": m["windowed_attention_width"],
+        "window_tokens": m["kv_window_tokens"],
+        "kv_full_bytes": m["kv_bytes_per_token_full"],
+        "kv_windowed_bytes": m["kv_bytes_per_token_windowed"],
+        "state_bytes": m["state_bytes_per_sequence"],
+        "kv_replicated": m["kv_replicated_per_rank"],
+        "bf16_tflops": g["bf16_tflops"],
+        "link_gb_s": g["interconnect_gb_s_bidir"] / 2,
+        "usable_gb": g["usable_gb"] or g["memory_gb"],
+    }
+    return found
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda c: " on ".join(c[:2]))
+def test_every_fact_follows(choice: tuple[str, str, str, str], template: Path, office_without_addin: Office) -> None:
+    office_without_addin.open(template)
+    for (sheet, cell), value in edits(choice).items():
+        office_without_addin.set(sheet, cell, value)
+    for values in (recalculate(template, changes=edits(choice)), office_without_addin.cells()):
+        for name, fact in expected(*choice).items():
+            assert values[at(name)] == pytest.approx(fact, rel=1e-12), name
+            check = (at(name)[0], at(name)[1].replace("F", "K"))
+            known = {**INPUTS, **REFINED_INPUTS}[name].fits(float(fact))
+            assert values[check] == ("PASS" if known else "FAIL"), name
+    office_without_addin.close()
+
+
+def test_a_peak_that_the_gpu_lacks_is_no_plan(template: Path) -> None:
+    """FP8 on an A100: there is no such peak, so there is no result."""
+    values = recalculate(template, changes=edits(("Llama-3.1-8B", "A100 80GB SXM", "fp8", "bf16")))
+    assert values["Audit", f"F{audit.ROWS['gpus']}"] == ExcelError("#N/A")
+    assert "FAIL" in values["About", "B3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("model", "Llama-9"), ("gpu", ""), ("quantization", "fp7"), ("kv_type", 8)]
+)
+def test_an_unknown_choice_is_no_plan(name: str, value: Any, template: Path) -> None:
+    values = recalculate(template, changes={at(name): value})
+    assert values["Inputs", f"K{inputs.ROWS[name]}"] == "FAIL"
+    assert values["Audit", f"F{audit.ROWS['gpus']}"] == ExcelError("#N/A")
+
+
+def test_a_figure_typed_over_stays(template: Path) -> None:
+    values = recalculate(template, changes={at("gpu"): "H100 SXM", at("gpu_gb"): 94.0})
+    assert values["Audit", f"F{audit.ROWS['gpu_gb']}"] == 94
+    assert values["Audit", f"F{audit.ROWS['bandwidth_tb_s']}"] == 3.35
+
+
+def test_a_model_of_ones_own(template: Path) -> None:
+    """A row written into the free rows of Models can be chosen."""
+    row = models.SHEET.first_own_row
+    own = {"name": "Ours-7B", "total_params": 7.0, "num_hidden_layers": 32, "num_key_value_heads": 8, "head_dim": 128}
+    changes = {("Models", f"{models.column(field)}{row}"): x for field, x in own.items()}
+    values = recalculate(template, changes=changes | {at("model"): "Ours-7B"})
+    assert values["Inputs", f"K{inputs.ROWS['model']}"] == "PASS"
+    assert values["Audit", f"F{audit.ROWS['weights_gb']}"] == 3.5
+
+
+def test_mla_needs_its_own_layout(template: Path) -> None:
+    """The worked example's formula for KV bytes is far off for MLA: a check says so until kv_layout is on."""
+    changes = edits(("DeepSeek-R1", "H200 SXM", "fp8", "bf16")) | {at("tp"): 8}
+    off = recalculate(template, changes=changes)
+    on = recalculate(template, changes=changes | {at("chain"): "Refined", at("kv_layout"): "on"})
+    row = next(
+        r for r in range(6, 40) if off.get(("Checks", f"F{r}"), 0) == pytest.approx(2 * 61 * 128 * 192 * 2 / 70272 - 1)
+    )
+    assert (off["Checks", f"K{row}"], on["Checks", f"K{row}"]) == ("FAIL", "PASS")
