@@ -12,7 +12,7 @@ from office import Office
 
 from workbook.build import build
 
-AUDIT_PAGE = 5  # the page of the steps
+ON_THE_PAGE = ("Load in tokens", "Seed prints", "TPOT check")  # of the audit's steps
 PICTURE = Path(__file__).parent.parent / "docs" / "audit.png"
 
 
@@ -26,9 +26,16 @@ def render(folder: Path) -> None:
         office.pdf(pdf)
         subprocess.run(["pdftoppm", "-r", "110", "-png", pdf, folder / "page"], check=True)
         PICTURE.parent.mkdir(exist_ok=True)
-        page = ["-f", str(AUDIT_PAGE), "-l", str(AUDIT_PAGE), "-singlefile"]
+        number = str(page_with(pdf, ON_THE_PAGE))
+        page = ["-f", number, "-l", number, "-singlefile"]
         crop = ["-x", "50", "-y", "65", "-W", "1655", "-H", "960"]  # the table without the margins of the paper
         subprocess.run(["pdftoppm", "-r", "150", "-png", *page, *crop, pdf, PICTURE.with_suffix("")], check=True)
+
+
+def page_with(pdf: Path, words: tuple[str, ...]) -> int:
+    """The number of the first page that has all these words."""
+    text = subprocess.run(["pdftotext", "-layout", pdf, "-"], check=True, capture_output=True, text=True).stdout
+    return next(n for n, page in enumerate(text.split("\f"), 1) if all(word in page for word in words))
 
 
 if __name__ == "__main__":

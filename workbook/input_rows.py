@@ -76,6 +76,8 @@ def number_row(ws: Worksheet, row: int, order: int, name: str, argument: Number,
     shown = f"={CATALOGUE}{row}" if follows else plain(argument.example)
     value = put(ws, f"{VALUE}{row}", shown, "Input", argument.unit, "right")
     put(ws, f"{CATALOGUE}{row}", f"={follows}" if follows else "-", "Calculation", argument.unit, "right")
+    if follows:
+        put_text(ws, (row, 12), f"Models or GPUs; in the worked example: {note.source}", "Note", "left")
     put(ws, f"{SEED}{row}", plain(argument.example), "Reference figure", argument.unit, "right")
     put(ws, f"{NUMERIC}{row}", f"=COUNT({VALUE}{row})", "Calculation", align="center")
     put(ws, f"{CHECK}{row}", _check(row), "Check")

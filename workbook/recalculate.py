@@ -73,6 +73,8 @@ class Session:
             self._formulas.append(cell)
         else:
             self._book.set_value(sheet, row, column, value)
+            if cell in self._formulas:  # typed over
+                self._formulas.remove(cell)
 
     def values(self) -> dict[Cell, Any]:
         """Recalculate and read every formula cell."""

@@ -146,7 +146,7 @@ def _selection(ws: Worksheet, order: int) -> int:
     for name, sheet, chosen in (("model_row", models.SHEET, "model"), ("gpu_row", gpus.SHEET, "gpu")):
         formula = f"={row_of(sheet, f'{VALUE}{ROWS[chosen]}')}"
         note = f"Its row in the table of the sheet {sheet.title}"
-        put_text(ws, (ROWS[name], 2), f"Row of the {chosen}", "Label", "left")
+        put_text(ws, (ROWS[name], 2), f"Row of the {chosen.replace('gpu', 'GPU')}", "Label", "left")
         put(ws, f"{VALUE}{ROWS[name]}", formula, "Calculation", align="right")
         put_text(ws, (ROWS[name], 13), note, "Note", "left")
     for row, formula in enumerate(peaks(f"${VALUE}${ROWS['gpu_row']}").values(), PEAK_ROW):
