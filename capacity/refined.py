@@ -73,7 +73,7 @@ INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
 
 def _inputs() -> dict[str, Number]:
     known = {n: a for s in REFINED_STEPS for n, a in s.function.args.items() if isinstance(a, Number)}
-    usable = Number("GB", "usable memory: as CUDA reports it for one GPU", example=150.109, gt=0)
+    usable = Number("GB", "usable memory: as CUDA reports it for one GPU", example=150.11, gt=0)
     return {
         name: usable if name == "usable_gb" else fitted(name) if name in FITTED else known[name]
         for names in INPUT_GROUPS.values()

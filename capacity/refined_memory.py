@@ -210,7 +210,7 @@ def usable_pool_gb(
 ) -> float:
     """Memory of one GPU that is left for KV cache; an error when the weights do not fit.
 
-    >>> round(usable_pool_gb(150.109, 35.277, 0), 2), round(usable_pool_gb(150.109, 35.277, 1, 0.9), 2)
+    >>> round(usable_pool_gb(150.11, 35.277, 0), 2), round(usable_pool_gb(150.11, 35.277, 1, 0.9), 2)
     (99.82, 100.35)
     """
     pool = memory_gb * memory_fraction - reserved_gb - weights_gb * (1 - of_free * (1 - memory_fraction))

@@ -92,7 +92,7 @@ def test_off_is_the_worked_example() -> None:
         ("active_params", "prefill_us", -0.030),
         ("attention_flops", "prefill_us", 0.028 * 1979 / 989),  # 2.8% of the FLOPs, at the BF16 peak
         ("stored_weights", "weights_gb", 72.655 / 70.554 - 1),
-        ("usable_memory", "kv_pool_gb", (150.109 - 141) * 0.92 / 91.443),
+        ("usable_memory", "kv_pool_gb", (150.11 - 141) * 0.92 / 91.443),
         ("peak_residency", "max_seqs", 164 / 174 - 1),
     ],
 )
