@@ -187,7 +187,8 @@ def test_seed_chain_ignores_switches_and_facts(template: Path) -> None:
     """With the chain Seed, switches and facts move nothing, and printed figures are still compared."""
     edits = cells(SPARSE | {"params_b": 70.553706496, "layers": 80, "kv_heads": 8, "head_dim": 128, "tp": 2}, ALL_ON)
     edits[("Inputs", f"F{inputs.ROWS['chain']}")] = "Seed"
-    edits[("Facts", f"F{refined_inputs.ROWS['routed_params_b']}")] = 0
+    for name in ("routed_params_b", "kv_full_bytes"):  # two checks compare these with what the seed chain takes
+        edits[("Facts", f"F{refined_inputs.ROWS[name]}")] = REFINED_INPUTS[name].example
     values = recalculate(template, changes=edits)
     for step in STEPS:
         if step.name in refined.ROWS:

@@ -12,7 +12,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from capacity.plan import Step
 from capacity.registry import atom
 
-from .frame import grouped_rows, put, put_text
+from .frame import fit_row, grouped_rows, put, put_text
 from .style import gray_when
 
 ADDIN, NATIVE, VALUE, DIFF = "D", "E", "F", "J"
@@ -95,7 +95,10 @@ class Chain:
         self._line(ws, step.name, order, step.quantity, spec.words, spec.unit, formulas)
         row = self.rows[step.name]
         put_text(ws, (row, 8), f"={self.paste(step)}", "Code", "left")
-        put_text(ws, (row, 12), step.source or spec.source, "Note", "left")
+        source = step.source or spec.source
+        put_text(ws, (row, 12), source, "Note", "left")
+        code = self.paste(step).replace(",", ", ")  # breaks at commas; the font is small but wide
+        fit_row(ws, row, {"C": spec.words, "H": code, "L": source}, 27)
 
     def choice(self, ws: Worksheet, name: str, order: int, label: str, words: str, unit: str, formula: str) -> None:
         """A row that takes one of two cells: {name} in its formula stands for a cell of the same engine."""

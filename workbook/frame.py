@@ -1,6 +1,7 @@
 """What every sheet has: title, subtitle, master check, header row, frozen panes, print setup, protection."""
 
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from openpyxl.cell import Cell
@@ -101,6 +102,17 @@ def put(ws: Worksheet, at: str | tuple[int, int], value: Any, style: str, unit: 
             indent=1 if align == "left" else 0,
         )
     return cell
+
+
+def lines_of(text: str, width: float) -> int:
+    """How many lines a text takes in a column of that width."""
+    return len(textwrap.wrap(text, int(width)))
+
+
+def fit_row(ws: Worksheet, row: int, texts: Mapping[str, str], least: float) -> None:
+    """Make a row as high as the longest of its texts needs, by column letter."""
+    lines = max(lines_of(text, ws.column_dimensions[letter_].width) for letter_, text in texts.items())
+    ws.row_dimensions[row].height = max(least, 13 * lines)
 
 
 def link(cell: Cell, sheet: str) -> None:

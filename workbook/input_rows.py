@@ -13,7 +13,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from capacity.arguments import Number
 from capacity.registry import literal
 
-from .frame import Column, letter, put, put_text
+from .frame import Column, fit_row, letter, put, put_text
 
 COLUMNS: Final = (
     Column("#", 5, "center"),
@@ -77,7 +77,9 @@ def number_row(ws: Worksheet, row: int, order: int, name: str, argument: Number,
     value = put(ws, f"{VALUE}{row}", shown, "Input", argument.unit, "right")
     put(ws, f"{CATALOGUE}{row}", f"={follows}" if follows else "-", "Calculation", argument.unit, "right")
     if follows:
-        put_text(ws, (row, 12), f"Models or GPUs; in the worked example: {note.source}", "Note", "left")
+        source = f"Models or GPUs; in the worked example: {note.source}"
+        put_text(ws, (row, 12), source, "Note", "left")
+        fit_row(ws, row, {"B": label, "L": source, "M": note.text}, ROW_HEIGHT)
     put(ws, f"{SEED}{row}", plain(argument.example), "Reference figure", argument.unit, "right")
     put(ws, f"{NUMERIC}{row}", f"=COUNT({VALUE}{row})", "Calculation", align="center")
     put(ws, f"{CHECK}{row}", _check(row), "Check")
@@ -154,7 +156,7 @@ def _texts(ws: Worksheet, row: int, order: int, texts: Sequence[str], note: Note
     put(ws, (row, 10), note.as_of, "Note", "date", "center")
     put_text(ws, (row, 12), note.source, "Note", "left")
     put_text(ws, (row, 13), note.text, "Note", "left")
-    ws.row_dimensions[row].height = ROW_HEIGHT
+    fit_row(ws, row, {"B": texts[0], "L": note.source, "M": note.text}, ROW_HEIGHT)
 
 
 def _check(row: int) -> str:

@@ -3,7 +3,6 @@
 A cell is blank where a fact is not known, and 0 where there is none of it.
 """
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
@@ -16,7 +15,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.table import Table, TableStyleInfo
 from openpyxl.worksheet.worksheet import Worksheet
 
-from ..frame import FIRST_ROW, HEADER_ROW, Column, frame, put, put_text
+from ..frame import FIRST_ROW, HEADER_ROW, Column, frame, lines_of, put, put_text
 
 KIND: Final = "input"
 OWN_ROWS: Final = 10  # for a team's own
@@ -105,7 +104,7 @@ class FactSheet:
         """Write the sheet; rows beyond the package's stand in the free ones."""
         free = f"Rows {self.first_own_row} to {self.last_row} are free for your own. Blank: not known; 0: none of it."
         frame(ws, heading, f"{subtitle} {free}", self.columns, freeze=f"C{FIRST_ROW}")
-        lines = max(_lines(c.header, c.width - 1) for c in self.columns)
+        lines = max(lines_of(c.header, c.width - 1) for c in self.columns)
         ws.row_dimensions[HEADER_ROW].height = _BUTTON + _LINE * lines
         for cell in ws[HEADER_ROW]:
             cell.alignment = Alignment(
@@ -134,7 +133,7 @@ class FactSheet:
             value = fact.shown(facts.get(fact.field))
             _put(ws.cell(row, column), fact, value, own=own)
             if isinstance(value, str):
-                lines = max(lines, _lines(value, fact.width))
+                lines = max(lines, lines_of(value, fact.width))
         ws.row_dimensions[row].height = 5 + _LINE * lines
 
     def _validate(self, ws: Worksheet, fact: Fact) -> None:
@@ -157,11 +156,6 @@ class FactSheet:
         ws.add_data_validation(rule)
         letter = self.column(fact.field)
         rule.add(f"{letter}{self.first_own_row}:{letter}{self.last_row}")
-
-
-def _lines(text: str, width: float) -> int:
-    """How many lines a text takes in a column."""
-    return len(textwrap.wrap(text, int(width)))
 
 
 def _put(cell: Cell, fact: Fact, value: Any, *, own: bool) -> None:
