@@ -19,6 +19,7 @@ from . import (  # each registers its functions
     lookup,
     memory,
     meta,
+    one_cell,
     prefill,
     refined_memory,
     refined_step,

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from copy import copy
 from numbers import Real
 from typing import Any, Final
 
@@ -83,6 +84,12 @@ class Number:
         """The rule of an error sentence, e.g. 'must be > 0 and < 1'."""
         limits = " and ".join(x for x in (self.low, self.high) if x)
         return f"must be {self.bounds if self.whole or not limits else limits}"
+
+    def or_example(self) -> "Number":
+        """The same argument where it may be left out: then it is the worked example's."""
+        other = copy(self)
+        other.default = self.example
+        return other
 
     def fits(self, x: float) -> bool:
         """Is x finite and within the bounds?"""

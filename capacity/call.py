@@ -86,7 +86,7 @@ def call(name: str, args: Sequence[Any]) -> Any:
     if rows * columns >= VECTOR_FROM and (block := _vector(spec, given, rows, columns)) is not None:
         return block
     ready = _prepare(spec, given)
-    return [[_one(spec, [_at(x, i, j) for x in ready]) for j in range(columns)] for i in range(rows)]
+    return [[_element(spec, [_at(x, i, j) for x in ready]) for j in range(columns)] for i in range(rows)]
 
 
 def _is_block(x: Sequence[Any]) -> bool:
@@ -139,6 +139,12 @@ def _one(spec: Function, values: Sequence[Any]) -> Any:
         if type(x) is ExcelError:
             return x
     return _guarded(spec, values)
+
+
+def _element(spec: Function, values: Sequence[Any]) -> Any:
+    """The result in one element of a block, which has no room for rows."""
+    result = _one(spec, values)
+    return VALUE if isinstance(result, list) else result
 
 
 def _guarded(spec: Function, values: Sequence[Any]) -> Any:

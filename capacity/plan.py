@@ -180,11 +180,16 @@ def plan(inputs: Mapping[str, Any] | None = None) -> list[Result]:
     return [run(step, values) for step in STEPS]
 
 
-def run(step: Step, values: dict[str, Any]) -> Result:
-    """One step from the values so far, to which its own is added."""
-    args = {
+def arguments(step: Step, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a step's function takes, from the inputs and the steps so far."""
+    return {
         a: sum(values[n] for n in ref.split("+")) if "+" in ref else values[ref] for a, ref in step.sources().items()
     }
+
+
+def run(step: Step, values: dict[str, Any]) -> Result:
+    """One step from the values so far, to which its own is added."""
+    args = arguments(step, values)
     formula = step.function.formula({a: literal(x) for a, x in args.items()})
     value = step.guard.says(values) if step.guard and step.guard.holds(values) else step.function(**args)
     values[step.name] = value

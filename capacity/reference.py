@@ -18,6 +18,7 @@ from . import (
     lookup,
     memory,
     meta,
+    one_cell,
     prefill,
     refined_memory,
     refined_step,
@@ -42,6 +43,7 @@ TOPICS: Final = {
     "Refined: memory": refined_memory,
     "Refined: decode step": refined_step,
     "Facts": lookup,
+    "The plan in one cell": one_cell,
     "About the functions": meta,
 }
 
@@ -66,13 +68,12 @@ def topics() -> dict[str, list[Function]]:
 
 
 def arguments() -> list[ArgumentRow]:
-    """Every argument once. Where functions differ in the bound, the stricter ones are named beside theirs."""
-    found: dict[str, dict[str, tuple[Argument, list[str]]]] = {}
-    for specs in topics().values():
-        for spec in specs:
-            for name, argument in spec.args.items():
-                found.setdefault(name, {}).setdefault(argument.bounds, (argument, []))[1].append(spec.name)
-    return [_row(name, list(variants.values())) for name, variants in found.items()]
+    """Every argument once. Functions that differ in a bound or in the default are named beside theirs."""
+    found: dict[str, list[tuple[str, Argument]]] = {}
+    for spec in (spec for specs in topics().values() for spec in specs):
+        for name, argument in spec.args.items():
+            found.setdefault(name, []).append((spec.name, argument))
+    return [_row(name, uses) for name, uses in found.items()]
 
 
 def example(spec: Function) -> str:
@@ -123,17 +124,29 @@ def in_document(text: str) -> str:
     return text
 
 
-def _row(name: str, variants: list[tuple[Argument, list[str]]]) -> ArgumentRow:
-    argument, _ = variants[0]
-    bounds = [argument.bounds, *(f"in {', '.join(used_by)} {other.bounds}" for other, used_by in variants[1:])]
+def _row(name: str, uses: list[tuple[str, Argument]]) -> ArgumentRow:
+    _, argument = uses[0]
     return ArgumentRow(
         name=name,
         meaning=argument.meaning,
         unit=argument.unit,
-        bounds="; ".join(bounds).replace("a number ", ""),
-        default="" if argument.default is REQUIRED else literal(argument.default),
+        bounds=_variants([(function, a.bounds) for function, a in uses]).replace("a number ", ""),
+        default=_variants([(function, _default(a)) for function, a in uses]),
         example=argument.example if isinstance(argument.example, str) else number(argument.example),
     )
+
+
+def _default(argument: Argument) -> str:
+    return "" if argument.default is REQUIRED else literal(argument.default)
+
+
+def _variants(uses: list[tuple[str, str]]) -> str:
+    """What the first function has, and each other text with the functions that have it."""
+    found: dict[str, list[str]] = {}
+    for function, text in uses:
+        found.setdefault(text, []).append(function)
+    first, *others = found.items()
+    return "; ".join([*filter(None, first[:1]), *(f"in {', '.join(names)} {text}" for text, names in others)])
 
 
 def _sections() -> Iterator[str]:

@@ -10,11 +10,21 @@ from typing import Any, Final
 from .arguments import Number
 from .constants import FITTED
 from .errors import UnknownName
-from .plan import INPUTS, Result, Step, plan, run
+from .plan import INPUTS, STEPS, Result, Step, run
 from .refined_steps import REFINED_STEPS, SECTIONS, Choice
 from .refined_terms import fitted
 
-__all__ = ["NEUTRAL", "REFINED_INPUTS", "REFINED_STEPS", "SECTIONS", "SHARED", "SWITCHES", "Choice", "refined_plan"]
+__all__ = [
+    "NEUTRAL",
+    "REFINED_INPUTS",
+    "REFINED_STEPS",
+    "SECTIONS",
+    "SHARED",
+    "SWITCHES",
+    "Choice",
+    "refined_plan",
+    "refined_results",
+]
 
 # Switch -> what it refines, and how much that moves.
 SWITCHES: Final[dict[str, str]] = {
@@ -93,20 +103,51 @@ def refined_plan(
     >>> round(rows["prefill_us"].value, 2)
     75.28
     """
-    for name in switches or {}:
+    return _walk(inputs or {}, switches or {})[0]
+
+
+def refined_results(
+    inputs: Mapping[str, Any] | None = None, switches: Mapping[str, bool] | None = None
+) -> tuple[list[Result], dict[str, Any]]:
+    """The steps in order, with those that both chains share, and all values by name, inputs and choices included.
+
+    A row that chooses between steps is there as the step that it takes, under its own name.
+
+    >>> results, values = refined_results(switches={"peak_residency": True})
+    >>> [r.value for r in results if r.step.name == "max_seqs"], values["max_seqs_mean"]
+    ([164.0], 174.0)
+    """
+    on = switches or {}
+    rows, values, found = _walk(inputs or {}, on)
+    for entry in (entry for entries in SECTIONS.values() for entry in entries):
+        if isinstance(entry, Step):
+            found.append(rows[entry.name])
+        elif entry.name in _STEPS:
+            result = rows[entry.taken(bool(on.get(entry.switch)))]
+            found.append(result._replace(step=result.step._replace(name=entry.name)))
+    return found, values
+
+
+_STEPS: Final = {step.name for step in STEPS}
+
+
+def _walk(
+    inputs: Mapping[str, Any], switches: Mapping[str, bool]
+) -> tuple[dict[str, Result | Any], dict[str, Any], list[Result]]:
+    """The rows, all values by name, and the steps of the worked example's chain that both share."""
+    for name in switches:
         if name not in SWITCHES:
             raise UnknownName("switch", name, SWITCHES)
-    given = dict(inputs or {})
-    own = {name: argument.check(name, given.pop(name, argument.example)) for name, argument in REFINED_INPUTS.items()}
-    seed = {r.step.name: r.value for r in plan(given)}
-    values: dict[str, Any] = {name: INPUTS[name].check(name, given.get(name, a.example)) for name, a in INPUTS.items()}
-    values |= own | {name: seed[name] for name in SHARED} | NEUTRAL
+    arguments = INPUTS | REFINED_INPUTS
+    for name in inputs:
+        if name not in arguments:
+            raise UnknownName("input", name, arguments)
+    values: dict[str, Any] = {n: a.check(n, inputs.get(n, a.example)) for n, a in arguments.items()} | NEUTRAL
+    shared = [run(step, values) for step in STEPS if step.name in SHARED]
     rows: dict[str, Result | Any] = {}
-    for entries in SECTIONS.values():
-        for entry in entries:
-            if isinstance(entry, Step):
-                rows[entry.name] = run(entry, values)
-            else:
-                on = bool((switches or {}).get(entry.switch))
-                rows[entry.name] = values[entry.name] = entry.value(on, values)
-    return rows
+    for entry in (entry for entries in SECTIONS.values() for entry in entries):
+        if isinstance(entry, Step):
+            rows[entry.name] = run(entry, values)
+        else:
+            rows[entry.name] = values[entry.name] = entry.value(bool(switches.get(entry.switch)), values)
+    return rows, values, shared

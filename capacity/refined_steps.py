@@ -20,9 +20,13 @@ class Choice(NamedTuple):
     off: str  # the name of an input or step, or a number
     quantity: str
 
+    def taken(self, on: bool) -> str:
+        """What is in force: the name of an input or step, or a number."""
+        return self.on if on else self.off
+
     def value(self, on: bool, values: Mapping[str, Any]) -> Any:
         """The value in force."""
-        taken = self.on if on else self.off
+        taken = self.taken(on)
         return values[taken] if taken in values else float(taken)
 
 

@@ -24,7 +24,11 @@ _ARRAYS: Final = (
     ", of the arguments' shape",
     "InputError out of bounds, InputTypeError for another type, Infeasible without an answer",
 )
-_SINGLE: Final = ("one value each", "", "InputError for another type, UnknownName for a name that does not exist")
+_SINGLE: Final = (
+    "one value each",
+    "",
+    "InputError out of bounds or for another type, UnknownName for a name that does not exist",
+)
 
 
 class Function:
@@ -41,13 +45,16 @@ class Function:
         derivation: str | Callable[..., str],
         source: str,
         unrounded: Callable[..., Any] | None,
+        name: str,
+        spills: bool,
     ) -> None:
         if returns not in UNITS:
             raise ValueError(f"unknown unit {returns!r}: add it to capacity/units.py")
         self.fn, self.label, self.unit, self.words = fn, label, returns, words
         self.native, self.derivation, self.source, self.unrounded = native, derivation, source, unrounded
         self.python_name = fn.__name__
-        self.name = fn.__name__.upper()
+        self.name = name or fn.__name__.upper()
+        self.spills = spills
         self.doc = (inspect.getdoc(fn) or label).partition("\n\n")[0].replace("\n", " ")
         hints = get_type_hints(fn, include_extras=True)
         self.args: dict[str, Argument] = {}
@@ -80,6 +87,11 @@ class Function:
         return self.unit in ("text", "number or text")
 
     @property
+    def comes_alone(self) -> bool:
+        """True when a host must take the result by itself, as a text or number, and never as rows."""
+        return self.may_be_text and not self.spills
+
+    @property
     def signature(self) -> str:
         """REPLICAS(busy_replicas, [utilization], [spares])"""
         shown = [n if a.default is REQUIRED else f"[{n}]" for n, a in self.args.items()]
@@ -88,7 +100,7 @@ class Function:
     @property
     def reference(self) -> str:
         """The part of the docstring that the definition itself knows."""
-        taken, returned, errors = _ARRAYS if any(isinstance(a, Number) for a in self.args.values()) else _SINGLE
+        taken, returned, errors = _ARRAYS if self.native else _SINGLE
         lines = [f"Arguments ({taken}):"]
         lines += [f"    {name}: {self.help(name)}" for name in self.args]
         lines.append(f"Returns: {self.label} [{self.unit}]{returned}.")
@@ -174,8 +186,10 @@ def function(
     derivation: str | Callable[..., str],
     source: str,
     unrounded: Callable[..., Any] | None = None,
+    name: str = "",
+    spills: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a plain function under its upper-case name.
+    """Register a plain function under its own name in upper case.
 
     label       the quantity, as an audit row names it
     returns     unit of the result (capacity/units.py)
@@ -186,6 +200,8 @@ def function(
                 when an argument in it differs from its default
     source      where the formula and the worked figure come from
     unrounded   for rounded results: the quantity before rounding
+    name        in spreadsheets, where the upper-case one will not do
+    spills      True when one call may answer with rows
 
     The docstring of the registered function gets its arguments, units, bounds, errors and source appended.
     """
@@ -200,6 +216,8 @@ def function(
             derivation=derivation,
             source=source,
             unrounded=unrounded,
+            name=name,
+            spills=spills,
         )
         if spec.name in FUNCTIONS:
             raise ValueError(f"{spec.name} is already registered")

@@ -82,6 +82,22 @@ DIFFERENCES = [
         [50.0, [[40.0], [60.0]], 30.0],
     ),
     Difference(
+        "PLAN of tpot_verdict is #VALUE!: give TPOT_VERDICT the target and the plan's two times instead",
+        {},
+        '=PLAN("tpot_verdict","Llama-3.3-70B","H200 SXM",50,3000,400)',
+        VALUE,
+        "needs a measurement",
+        ["tpot_verdict", "Llama-3.3-70B", "H200 SXM", 50.0, 3000.0, 400.0],
+    ),
+    Difference(
+        'names and units in the rows of PLAN("table", ...) show, but equal no text: put &"" behind them to compare',
+        {},
+        '=PLAN("table","Llama-3.3-70B","H200 SXM",50,3000,400)="prompt_tps"',
+        0.0,
+        call("PLAN", ["table", "Llama-3.3-70B", "H200 SXM", 50.0, 3000.0, 400.0]),
+        ["table", "Llama-3.3-70B", "H200 SXM", 50.0, 3000.0, 400.0],
+    ),
+    Difference(
         "a plain formula shows the first value of a block; enter it with Ctrl+Shift+Enter to see all",
         {"A1": 26.0, "A2": 31.0},
         "=GPUS(A1:A2,2)",

@@ -63,7 +63,9 @@ def test_every_argument(spec: Function) -> None:
     for name, argument in spec.args.items():
         row = rows[name]
         assert (row.meaning, row.unit) == (argument.meaning, argument.unit)
-        assert row.default == ("" if argument.default is REQUIRED else literal(argument.default))
+        default = "" if argument.default is REQUIRED else literal(argument.default)
+        own = [part for part in row.default.split("; ") if part.startswith("in ") and spec.name in part]
+        assert (own[0].rpartition(" ")[2] if own else row.default.partition("in ")[0]) == default
         stricter = [part for part in row.bounds.split("; ") if part.startswith("in ") and spec.name in part]
         shown = stricter[0].rpartition(spec.name)[2] if stricter else row.bounds.split("; ")[0]
         assert shown.endswith(argument.bounds.removeprefix("a number "))

@@ -27,7 +27,7 @@ KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD
 COST_PER_HOUR USD_PER_M_TOKENS TPOT_WORST_MS TPOT_BEST_MS OVERLAP_NEEDED TPOT_VERDICT REQUEST_REPLICA_S
 CAPACITY_VERSION CAPACITY_EXPLAIN"""
 
-STAGE_2 = "MODEL GPU"
+STAGE_2 = "MODEL GPU PLAN"
 
 SPECS = [pytest.param(spec, id=name) for name, spec in FUNCTIONS.items()]
 NUMERIC = [pytest.param(spec, id=name) for name, spec in FUNCTIONS.items() if spec.native]
@@ -38,9 +38,9 @@ def fields(template: str) -> set[str]:
 
 
 def arguments() -> dict[str, list[Number]]:
-    """Every numeric argument under its name, once for each function that takes it."""
+    """Every numeric argument under its name, once for each function that calculates with it."""
     found: dict[str, list[Number]] = {}
-    for spec in FUNCTIONS.values():
+    for spec in (spec for spec in FUNCTIONS.values() if spec.native):
         for name, argument in spec.args.items():
             if isinstance(argument, Number):
                 found.setdefault(name, []).append(argument)
@@ -90,6 +90,18 @@ def test_examples_chain_exactly(name: str) -> None:
         steps = (*STEPS, *REFINED_STEPS)
         fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
         assert name in INPUTS or name in REFINED_INPUTS or name in fed
+
+
+def test_the_plan_in_one_cell() -> None:
+    """Its arguments are the plan's inputs; all but the choice and the load may be left out, for the worked example."""
+    args = FUNCTIONS["PLAN"].args
+    required = [name for name, a in args.items() if a.default is REQUIRED]
+    assert required == ["what", "model", "gpu", "req_per_s", "prompt_tokens", "output_tokens"]
+    assert all(a.default in (REQUIRED, a.example) for a in args.values())
+    for name, a in args.items():
+        if isinstance(a, Number):
+            same = INPUTS[name]
+            assert (a.unit, a.meaning, a.bounds, a.example) == (same.unit, same.meaning, same.bounds, same.example)
 
 
 def test_defaults_are_examples() -> None:

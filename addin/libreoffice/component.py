@@ -41,16 +41,21 @@ def _result(x):
 
 
 def _answer(spec, args):
-    """The result in the form that the function's UNO type asks for: what may be a text alone, numbers as rows.
+    """The result in the form that the function's UNO type asks for: alone, or as rows.
+
+    A text within rows never equals anything in Calc, so that checks would pass in silence: where the answer is texts
+    only, an error is honest. Beside numbers they are labels.
 
     Should anything be raised here, Calc shows #VALUE! in the one cell.
     """
     result = call(spec.name, [_argument(x) for x in args])
-    if not spec.may_be_text:
-        rows = result if isinstance(result, list) else [[result]]
-        return tuple(tuple(_result(x) for x in row) for row in rows)
-    # a text within rows never equals anything in Calc, so that checks would pass in silence: an error is honest
-    return _NAN["#VALUE!"] if isinstance(result, list) else _result(result)
+    if spec.comes_alone:
+        return _NAN["#VALUE!"] if isinstance(result, list) else _result(result)
+    rows = result if isinstance(result, list) else [[result]]
+    labels = any(isinstance(x, float) for row in rows for x in row)
+    return tuple(
+        tuple(_NAN["#VALUE!"] if isinstance(x, str) and not labels else _result(x) for x in row) for row in rows
+    )
 
 
 def _method(spec):

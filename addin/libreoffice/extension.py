@@ -78,12 +78,15 @@ def _interface() -> str:
 
 
 def _declaration(function: Function) -> str:
-    """What may be a text comes alone, numbers in rows. `any` is what may be left out, be a range or be an error."""
+    """What may be a text comes alone, what may be rows in rows, and numbers too.
+
+    `any` is what may be left out, be a range or be an error.
+    """
     args = [f"[in] any {_uno(name)}" for name in function.args]
     if function.vararg:
         args.append(f"[in] sequence<any> {_uno(function.vararg)}")
     # the blank between the brackets is needed: `>>` is a token of the language
-    returns = "any" if function.may_be_text else "sequence< sequence<any> >"
+    returns = "any" if function.comes_alone else "sequence< sequence<any> >"
     return f"{returns} {function.name}({', '.join(args)})"
 
 
