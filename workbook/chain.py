@@ -70,7 +70,7 @@ class Chain:
         put_text(ws, (row, 7), unit, "Note", "left")
         for column in (ADDIN, NATIVE, *"HIJKL"):
             put(ws, f"{column}{row}", None, "Note")
-        ws.row_dimensions[row].height = 16
+        fit_row(ws, row, {"B": label, "C": words}, 16)
 
     def share(self, ws: Worksheet, step: Step, order: int, other: "Chain") -> None:
         """A row that is a step of another chain: each engine's figure and the value."""
