@@ -1,9 +1,11 @@
-"""Helpers that read a workbook's formulas: tokens, references, patterns, dependencies."""
+"""Helpers that read a workbook's formulas (tokens, references, patterns) and its values in both programs."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from office import Office
 from openpyxl import Workbook
 from openpyxl.cell import Cell
 from openpyxl.formula import Tokenizer
@@ -12,7 +14,14 @@ from openpyxl.formula.translate import Translator
 from openpyxl.utils import range_boundaries
 from openpyxl.worksheet.worksheet import Worksheet
 
-from workbook.sheets import audit, batch, inputs, refined
+from capacity.plan import Result
+from capacity.refined import REFINED_INPUTS
+from workbook.recalculate import recalculate
+from workbook.sheets import audit, batch, inputs, refined, refined_inputs
+
+Values = dict[tuple[str, str], Any]
+FourWays = dict[str, dict[str, Values]]  # program and state of the add-in -> case -> values of all formula cells
+Case = tuple[Mapping[str, float], Mapping[str, bool]]  # inputs of both chains, switches
 
 # cells that show the add-in itself: its columns, the differences, version and engine
 ADDIN_CELLS = {
@@ -96,3 +105,60 @@ def table(ws: Worksheet, key: str, row: int = 5) -> dict[Any, dict[str, Cell]]:
 
 def looks_like_number(text: str) -> bool:
     return re.fullmatch(r"[-+]?[\d,]*\.?\d+(?:[eE][-+]?\d+)?%?", text) is not None
+
+
+def value(row: Any) -> Any:
+    """The value of a row of the refined chain, be it a step or a choice."""
+    return row.value if isinstance(row, Result) else row
+
+
+def agree(a: Any, b: Any) -> bool:
+    """Equal values; numbers to a billionth."""
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))
+    return bool(a == b)
+
+
+def cells(given: Mapping[str, float], on: Mapping[str, bool]) -> Values:
+    """The edits that make a case of the workbook."""
+    edits: Values = {("Inputs", f"F{inputs.ROWS['chain']}"): "Refined"}
+    edits |= {("Inputs", f"F{inputs.ROWS[name]}"): "on" for name in on}
+    for name, x in given.items():
+        sheet = refined_inputs if name in REFINED_INPUTS else inputs
+        edits[sheet.TITLE, f"F{sheet.ROWS[name]}"] = x
+    return edits
+
+
+def in_four_ways(template: Path, with_addin: Office, without_addin: Office, cases: Mapping[str, Case]) -> FourWays:
+    """Values of all formula cells for each case: in both programs, with the functions and without."""
+    found: FourWays = {}
+    for name, office in (("office with", with_addin), ("office without", without_addin)):
+        found[name] = {}
+        for case, (given, on) in cases.items():
+            office.open(template)
+            office.recalculate()
+            for (sheet, at), x in cells(given, on).items():
+                office.set(sheet, at, x)
+            found[name][case] = office.cells()
+        office.close()
+    for name, functions in (("formualizer with", True), ("formualizer without", False)):
+        found[name] = {c: recalculate(template, functions=functions, changes=cells(*case)) for c, case in cases.items()}
+    return found
+
+
+def programs_differ(ways: FourWays, case: str) -> dict[Any, Any]:
+    """Cells that the two programs calculate differently, with the functions or without; {} when all agree."""
+    found = {}
+    for state in ("with", "without"):
+        a, b = ways[f"office {state}"][case], ways[f"formualizer {state}"][case]
+        found |= {(state, *k): (a.get(k), b.get(k)) for k in a.keys() | b.keys() if not agree(a.get(k), b.get(k))}
+    return found
+
+
+def engines_differ(ways: FourWays, case: str) -> dict[Any, Any]:
+    """Cells that come out differently without the functions, but those that show the add-in itself."""
+    found = {}
+    for program in ("office", "formualizer"):
+        a, b = ways[f"{program} with"][case], ways[f"{program} without"][case]
+        found |= {(program, *k): (a[k], b[k]) for k in a if k not in ADDIN_CELLS and not agree(a[k], b[k])}
+    return found

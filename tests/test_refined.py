@@ -1,19 +1,16 @@
 """The refined chain: neutral when off, each switch by the size of the field notes, and alike in every program."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from office import Office
-from sheets import ADDIN_CELLS
+from sheets import Case, FourWays, agree, cells, engines_differ, in_four_ways, programs_differ, value
 
 from capacity.call import ExcelError
-from capacity.plan import STEPS, Result, plan
+from capacity.plan import STEPS, plan
 from capacity.refined import REFINED_INPUTS, SWITCHES, refined_plan
 from workbook.recalculate import recalculate
 from workbook.sheets import audit, inputs, refined, refined_inputs
-
-Values = dict[tuple[str, str], Any]
 
 # A mixture of experts with MLA, roughly DeepSeek-R1 on 8 GPUs: parts that a dense model leaves at zero all count.
 SPARSE = {
@@ -43,7 +40,7 @@ WINDOWED = {
     "of_free": 1.0,
 }
 ALL_ON = dict.fromkeys(SWITCHES, True)
-CASES: dict[str, tuple[dict[str, float], dict[str, bool]]] = {
+CASES: dict[str, Case] = {
     **{name: ({}, {name: True}) for name in SWITCHES},
     "all on": ({}, ALL_ON),
     "sparse, off": (SPARSE, {}),
@@ -56,26 +53,6 @@ CASES: dict[str, tuple[dict[str, float], dict[str, bool]]] = {
     "weights do not fit": ({"gpu_gb": 20.0, "usable_gb": 20.0}, ALL_ON),
     "at odds": ({"experts_per_token": 2.0}, ALL_ON),
 }
-
-
-def value(row: Any) -> Any:
-    return row.value if isinstance(row, Result) else row
-
-
-def agree(a: Any, b: Any) -> bool:
-    if isinstance(a, int | float) and isinstance(b, int | float):
-        return abs(a - b) <= 1e-9 * max(1.0, abs(a), abs(b))
-    return bool(a == b)
-
-
-def cells(given: dict[str, float], on: dict[str, bool]) -> dict[tuple[str, str], Any]:
-    """The edits that make a case of the workbook."""
-    edits: dict[tuple[str, str], Any] = {("Inputs", f"F{inputs.ROWS['chain']}"): "Refined"}
-    edits |= {("Inputs", f"F{inputs.ROWS[name]}"): "on" for name in on}
-    for name, x in given.items():
-        sheet = refined_inputs if name in REFINED_INPUTS else inputs
-        edits[sheet.TITLE, f"F{sheet.ROWS[name]}"] = x
-    return edits
 
 
 def test_off_is_the_worked_example() -> None:
@@ -126,40 +103,22 @@ def test_directions() -> None:
 
 
 @pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> dict[str, dict[str, Values]]:
-    """Values of all formula cells for each case in each of the four ways."""
-    found: dict[str, dict[str, Values]] = {}
-    for name, office in (("office with", office_with_addin), ("office without", office_without_addin)):
-        found[name] = {}
-        for case, (given, on) in CASES.items():
-            office.open(template)
-            office.recalculate()
-            for (sheet, at), x in cells(given, on).items():
-                office.set(sheet, at, x)
-            found[name][case] = office.cells()
-        office.close()
-    for name, functions in (("formualizer with", True), ("formualizer without", False)):
-        found[name] = {c: recalculate(template, functions=functions, changes=cells(*case)) for c, case in CASES.items()}
-    return found
+def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
+    return in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_two_programs_agree_on_every_cell(case: str, four_ways: dict[str, dict[str, Values]]) -> None:
-    for state in ("with", "without"):
-        a, b = four_ways[f"office {state}"][case], four_ways[f"formualizer {state}"][case]
-        assert a.keys() == b.keys()
-        assert not {k: (a[k], b[k]) for k in a if not agree(a[k], b[k])}
+def test_two_programs_agree_on_every_cell(case: str, four_ways: FourWays) -> None:
+    assert not programs_differ(four_ways, case)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_results_agree_with_and_without_the_functions(case: str, four_ways: dict[str, dict[str, Values]]) -> None:
-    for program in ("office", "formualizer"):
-        a, b = four_ways[f"{program} with"][case], four_ways[f"{program} without"][case]
-        assert not {k: (a[k], b[k]) for k in a if k not in ADDIN_CELLS and not agree(a[k], b[k])}
+def test_results_agree_with_and_without_the_functions(case: str, four_ways: FourWays) -> None:
+    assert not engines_differ(four_ways, case)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_row_equals_python(case: str, four_ways: dict[str, dict[str, Values]]) -> None:
+def test_every_row_equals_python(case: str, four_ways: FourWays) -> None:
     given, on = CASES[case]
     if case == "at odds":
         for way in four_ways.values():
@@ -172,7 +131,7 @@ def test_every_row_equals_python(case: str, four_ways: dict[str, dict[str, Value
             assert agree(way[case]["Refined", f"F{refined.ROWS[name]}"], value(row)), name
 
 
-def test_the_guard_of_sparse_models(four_ways: dict[str, dict[str, Values]]) -> None:
+def test_the_guard_of_sparse_models(four_ways: FourWays) -> None:
     """One parameter count for both phases fails with the ratio; with active parameters it passes."""
     from workbook.sheets import checks
 
