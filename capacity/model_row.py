@@ -8,6 +8,7 @@ from typing import Any, Final
 from .catalogue import models, safe_text
 from .errors import CallError, InputError
 from .families import ModelFacts
+from .selection import kernels
 
 # column of the catalogue -> attribute of ModelFacts, where the two differ
 _RENAMED: Final = {
@@ -16,13 +17,18 @@ _RENAMED: Final = {
     "kv_bytes_per_token_full": "kv_bytes_per_token",
 }
 _WEIGHTS: Final = "weight_bytes_"
+_KERNELS: Final = "kernels_"
 _PROVENANCE: Final = ("hub_id", "published_total_b", "published_active_b", "source", "date", "note")
 
 
 def row(facts: ModelFacts, name: str, **provenance: str) -> dict[str, Any]:
     """The facts in the catalogue's columns. What a model has none of is 0, true is 1: cells calculate with both."""
-    cells = {"name": name, **dict.fromkeys(_PROVENANCE, ""), **provenance}
-    return {column: cells[column] if column in cells else _fact(facts, column) for column in models().columns}
+    cells: dict[str, Any] = {"name": name, **dict.fromkeys(_PROVENANCE, ""), **provenance}
+    counted = [column for column in models().columns if column not in cells and not column.startswith(_KERNELS)]
+    cells |= {column: _fact(facts, column) for column in counted}
+    cells |= {f"{_KERNELS}bf16": int(kernels(cells, quantized=False))}
+    cells |= {f"{_KERNELS}quantized": int(kernels(cells, quantized=True))}
+    return {column: cells[column] for column in models().columns}
 
 
 def _fact(facts: ModelFacts, column: str) -> Any:

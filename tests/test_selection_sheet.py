@@ -9,7 +9,8 @@ from office import Office
 from capacity import catalogue
 from capacity.call import ExcelError
 from capacity.plan import INPUTS
-from capacity.refined import REFINED_INPUTS
+from capacity.refined import REFINED_INPUTS, SWITCHES
+from capacity.selection import chosen
 from workbook.recalculate import recalculate
 from workbook.sheets import audit, inputs, models, refined_inputs
 
@@ -21,6 +22,10 @@ CHOICES = [
     ("Qwen3-235B-A22B", "B200", "fp4", "fp8"),
     ("gemma-3-27b", "A100 80GB SXM", "int4", "bf16"),
     ("Qwen3.5-397B-A17B", "MI300X", "fp8", "bf16"),
+    ("gemma-4-31B", "B200", "bf16", "fp8"),
+    ("GLM-5.2", "H200 SXM", "fp8", "fp8"),
+    ("Mistral-7B-v0.1", "L40S", "fp8", "bf16"),
+    ("Kimi-K2", "GB200", "int4", "fp8"),
 ]
 
 
@@ -34,40 +39,11 @@ def edits(choice: tuple[str, str, str, str]) -> dict[tuple[str, str], Any]:
 
 
 def expected(model: str, gpu: str, quantization: str, kv_type: str) -> dict[str, float]:
-    """The facts straight from the catalogue."""
-    m, g = catalogue.models().row(model), catalogue.gpus().row(gpu)
-    peaks = {"bf16": "bf16", "fp8": "fp8", "int4": "bf16", "fp4": "fp4", "mxfp4": "fp8"}
-    peak = g[f"{peaks[quantization]}_tflops"]
-    tied = m["lm_head_params"] == 0
-    found: dict[str, Any] = {
-        "params_b": m["total_params"] / 1e9,
-        "bytes_per_param": {"bf16": 2, "fp8": 1, "int4": 0.52, "fp4": 0.5625, "mxfp4": 0.53125}[quantization],
-        "layers": m["num_hidden_layers"],
-        "kv_heads": m["num_key_value_heads"],
-        "head_dim": m["head_dim"],
-        "kv_bytes": {"bf16": 2, "fp8": 1}[kv_type],
-        "peak_tflops": peak,
-        "bandwidth_tb_s": g["bandwidth_tb_s"],
-        "gpu_gb": g["memory_gb"],
-        "active_params_b": m["active_params"] / 1e9,
-        "embedding_params_b": 0 if tied else m["embedding_params"] / 1e9,
-        "lm_head_params_b": m["embedding_params"] / 1e9,
-        "routed_params_b": m["routed_expert_params"] / 1e9,
-        "experts": max(1, m["n_experts"]),
-        "experts_per_token": max(1, m["experts_per_token"]),
-        "hidden_size": m["hidden_size"],
-        "attention_width": m["attention_width"],
-        "windowed_width": m["windowed_attention_width"],
-        "window_tokens": m["kv_window_tokens"],
-        "kv_full_bytes": m["kv_bytes_per_token_full"],
-        "kv_windowed_bytes": m["kv_bytes_per_token_windowed"],
-        "state_bytes": m["state_bytes_per_sequence"],
-        "kv_replicated": m["kv_replicated_per_rank"],
-        "bf16_tflops": g["bf16_tflops"],
-        "link_gb_s": g["interconnect_gb_s_bidir"] / 2,
-        "usable_gb": g["usable_gb"] or g["memory_gb"],
-    }
-    return found
+    """The facts as the Python side chooses them, and the vendor's memory where CUDA's is not known."""
+    facts = chosen(model, gpu, quant=quantization, kv=kv_type, switches=set(SWITCHES) - {"usable_memory"})
+    facts.pop("tp")
+    memory = catalogue.gpus().row(gpu)
+    return facts | {"usable_gb": memory["usable_gb"] or memory["memory_gb"]}
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: " on ".join(c[:2]))
@@ -109,7 +85,7 @@ def test_a_figure_typed_over_stays(template: Path) -> None:
 def test_a_model_of_ones_own(template: Path) -> None:
     """A row written into the free rows of Models can be chosen."""
     row = models.SHEET.first_own_row
-    own = {"name": "Ours-7B", "total_params": 7.0, "num_hidden_layers": 32, "num_key_value_heads": 8, "head_dim": 128}
+    own = {"name": "Ours-7B", "total_params": 7.0, "num_hidden_layers": 32, "full_key_value_heads": 8, "head_dim": 128}
     changes = {("Models", f"{models.column(field)}{row}"): x for field, x in own.items()}
     values = recalculate(template, changes=changes | {at("model"): "Ours-7B"})
     assert values["Inputs", f"K{inputs.ROWS['model']}"] == "PASS"

@@ -1,13 +1,7 @@
 """What follows from the chosen model, GPU, quantization and KV type: a formula for each input that is such a fact."""
 
-from typing import Final
-
 from .sheets import gpus, models
 from .sheets.facts import FactSheet
-
-# Quantization -> bytes per weight; KV type -> bytes per element. Quantized ones with scales, as stored.
-QUANTIZATIONS: Final = {"bf16": 2.0, "fp8": 1.0, "int4": 0.52, "fp4": 0.5625, "mxfp4": 0.53125}
-KV_TYPES: Final = {"bf16": 2.0, "fp8": 1.0}
 
 
 def row_of(sheet: FactSheet, name: str) -> str:
@@ -31,12 +25,15 @@ def of_inputs(model_row: str, gpu_row: str, weights: tuple[str, str, str], kv: t
     weights: place of the quantization in its list, cells of bytes per weight, of peaks; kv: likewise of KV types.
     """
     place, byte_cells, peak_cells = weights
+    full_heads, windowed_heads = (
+        _fact(models.SHEET, f"{kind}_key_value_heads", model_row) for kind in ("full", "windowed")
+    )
     kv_place, kv_cells = kv
     return {
         "params_b": _fact(models.SHEET, "total_params", model_row),
         "bytes_per_param": f"INDEX({byte_cells},{place})",
         "layers": _fact(models.SHEET, "num_hidden_layers", model_row),
-        "kv_heads": _fact(models.SHEET, "num_key_value_heads", model_row),
+        "kv_heads": f"{full_heads}+({full_heads}=0)*{windowed_heads}",  # where no layer sees everything
         "head_dim": _fact(models.SHEET, "head_dim", model_row),
         "kv_bytes": f"INDEX({kv_cells},{kv_place})",
         "peak_tflops": f"INDEX({peak_cells},{place})",
@@ -45,7 +42,7 @@ def of_inputs(model_row: str, gpu_row: str, weights: tuple[str, str, str], kv: t
     }
 
 
-def of_facts(model_row: str, gpu_row: str) -> dict[str, str]:
+def of_facts(model_row: str, gpu_row: str, quantization: str, kv_bytes: str) -> dict[str, str]:
     """Formulas of the facts on Facts."""
     fields = {
         "active_params_b": "active_params",
@@ -57,14 +54,18 @@ def of_facts(model_row: str, gpu_row: str) -> dict[str, str]:
         "attention_width": "attention_width",
         "windowed_width": "windowed_attention_width",
         "window_tokens": "kv_window_tokens",
-        "kv_full_bytes": "kv_bytes_per_token_full",
         "kv_windowed_bytes": "kv_bytes_per_token_windowed",
         "state_bytes": "state_bytes_per_sequence",
         "kv_replicated": "kv_replicated_per_rank",
     }
+    kernels = [_fact(models.SHEET, f"kernels_{kind}", model_row) for kind in ("quantized", "bf16")]
     usable, vendor = (_fact(gpus.SHEET, field, gpu_row) for field in ("usable_gb", "memory_gb"))
     return {
         **{name: _fact(models.SHEET, field, model_row) for name, field in fields.items()},
+        # an indexer's keys grow as well, in their own type: what the KV type changes is taken back before
+        "kv_full_bytes": f"{_fact(models.SHEET, 'kv_bytes_per_token_full', model_row)}"
+        f"+{_fact(models.SHEET, 'indexer_bytes_per_token', model_row)}*2/{kv_bytes}",
+        "kernels": f'CHOOSE(1+({quantization}="bf16"),{kernels[0]},{kernels[1]})',
         "experts": f"MAX(1,{_fact(models.SHEET, 'n_experts', model_row)})",
         "experts_per_token": f"MAX(1,{_fact(models.SHEET, 'experts_per_token', model_row)})",
         "bf16_tflops": _fact(gpus.SHEET, "bf16_tflops", gpu_row),

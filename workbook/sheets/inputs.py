@@ -9,10 +9,11 @@ from openpyxl.worksheet.worksheet import Worksheet
 from capacity.arguments import Number
 from capacity.plan import INPUT_GROUPS, INPUTS
 from capacity.refined import SWITCHES
+from capacity.selection import KV_TYPES, QUANTIZATIONS
 
 from ..frame import FIRST_ROW, HEADER_ROW, frame, grouped_rows, letter, put, put_text, section
 from ..input_rows import CHECK, COLUMNS, ROW_HEIGHT, SEED, VALUE, Note, choice_row, number_row, read_notes
-from ..lookups import KV_TYPES, QUANTIZATIONS, of_inputs, peaks, row_of
+from ..lookups import of_inputs, peaks, row_of
 from ..style import CAUTION, color_checks, color_words
 from . import gpus, models
 from .blocks import BATCH_CELLS, FACT_CELLS, REQUEST_CELLS
@@ -117,8 +118,9 @@ def _lists(ws: Worksheet) -> None:
     for name, values in LISTS.items():
         for row, value in enumerate(values, FIRST_ROW):
             put_text(ws, f"{LIST_COLUMNS[name]}{row}", value, "Calculation")
-    for name, figures in (("bytes", QUANTIZATIONS), ("kv bytes", KV_TYPES)):
-        for row, figure in enumerate(figures.values(), FIRST_ROW):
+    weights = [quantization.bytes_per_param for quantization in QUANTIZATIONS.values()]
+    for name, figures in (("bytes", weights), ("kv bytes", list(KV_TYPES.values()))):
+        for row, figure in enumerate(figures, FIRST_ROW):
             put(ws, f"{LIST_COLUMNS[name]}{row}", figure, "Reference figure", "B/param", "right")
 
 

@@ -154,6 +154,8 @@ FACTS: Final = (
     Fact("shared_experts", "Shared experts", 9, "experts of a layer that every token meets", "experts", _ANY),
     Fact("mtp_layers", "MTP layers", 8, "layers that draft tokens (MTP)", "layers", _ANY),
     Fact("mtp_params", "MTP [billion]", 10, "parameters of those layers, not in the total", "billion", _NUMBER, 1e9),
+    Fact("kernels_bf16", "Kernels, BF16", 9, "kernels that a decode step launches with BF16 weights", "kernels", _ANY),
+    Fact("kernels_quantized", "Kernels, quantized", 9, "the same with quantized weights", "kernels", _ANY),
     _weights("bf16", "Weights, BF16", "in BF16"),
     _weights("fp8", "Weights, FP8", "all in FP8"),
     _weights("fp8_bf16_head", "Weights, FP8, head BF16", "in FP8, embedding and LM head in BF16"),

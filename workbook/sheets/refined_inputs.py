@@ -37,7 +37,7 @@ def cell(name: str) -> str:
     return f"{TITLE}!${VALUE}${ROWS[name]}"
 
 
-FOLLOWS: Final = of_facts(inputs.cell("model_row"), inputs.cell("gpu_row"))
+FOLLOWS: Final = of_facts(*map(inputs.cell, ("model_row", "gpu_row", "quantization", "kv_bytes")))
 
 
 def write(ws: Worksheet) -> None:
