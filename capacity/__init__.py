@@ -21,6 +21,7 @@ from . import (  # each registers its functions
     meta,
     one_cell,
     prefill,
+    refined_links,
     refined_memory,
     refined_step,
     refined_work,

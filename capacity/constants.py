@@ -39,7 +39,7 @@ FITTED: Final[dict[str, Constant]] = {
     "one_shot_share": Constant(
         0.2612, "fraction", "share of decode all-reduces that send everything at once", {"ge": 0, "le": 1}
     ),
-    "alltoall_us": Constant(16.27, "us", "latency of an expert all-to-all"),
+    "alltoall_latency_us": Constant(16.27, "us", "latency of an expert all-to-all"),
     "coverage_exponent": Constant(0.9306, "fraction", "correlation of the experts that sequences choose", {"gt": 0}),
     "expert_tokens": Constant(25.8, "tokens", "tokens for which a touched expert computes at least"),
     "expert_imbalance": Constant(0.1259, "fraction", "extra time of the busiest GPU under expert parallelism"),

@@ -32,7 +32,7 @@ SWITCHES: Final[dict[str, str]] = {
     "attention_flops": "Attention's own FLOPs in prefill: 2.8% of 2N at 3k tokens, 28% at 30k for Llama 70B",
     "activations": "Activations cross the memory bus, in prefill and decode",
     "fixed_time": "Kernel launches and host, per step and per prompt",
-    "communication": "All-reduces of tensor parallelism",
+    "communication": "All-reduces of tensor parallelism, all-to-alls of experts under attention-DP",
     "stored_weights": "LM head and embedding stay in BF16: Llama 70B in FP8 is 72.7 GB, not 70.55",
     "kv_layout": "KV cache by architecture: copies beyond the KV heads, MLA, windows, hybrid state",
     "usable_memory": "Memory as CUDA reports it, and the fraction of what is free where the engine takes it so",
@@ -56,6 +56,7 @@ INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "routed_params_b",
         "experts",
         "experts_per_token",
+        "moe_layers",
         "hidden_size",
         "attention_width",
         "windowed_width",
@@ -124,7 +125,7 @@ def refined_results(
             found.append(rows[entry.name])
         elif entry.name in _STEPS:
             result = rows[entry.taken(bool(on.get(entry.switch)))]
-            found.append(result._replace(step=result.step._replace(name=entry.name)))
+            found.append(result._replace(step=result.step._replace(name=entry.name, label=entry.quantity)))
     return found, values
 
 

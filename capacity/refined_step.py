@@ -5,9 +5,10 @@ from typing import Annotated
 from .arguments import Number
 from .decode import StepMs
 from .numeric import power
+from .refined_links import TrafficUs, allreduce_latency_ms, alltoall_latency_ms
 from .refined_memory import experts_gb
 from .refined_terms import Accepted, DraftMs, Drafts, ExpertParallel, Experts, ExpertsPerToken, Kernels, fitted
-from .refined_work import ActivationUs, AllreduceUs, allreduce_latency_ms, flops_us, share
+from .refined_work import flops_us, share
 from .registry import function
 from .terms import BandwidthTbS, Batch
 
@@ -185,13 +186,37 @@ def step_fixed_ms(
 
 
 @function(
+    "Time of a step that no batch changes",
+    returns="ms",
+    words="kernel launches and host + latency of all-reduces and all-to-alls",
+    native="{fixed_ms}+{allreduce_latency_ms}+{alltoall_latency_ms}",
+    derivation="{fixed_ms} ms of launches + {allreduce_latency_ms} + {alltoall_latency_ms} ms of latency = {result} ms",
+    source="Field notes: decode step = host + kernels x launch + ... + all-reduce latency",
+)
+def step_constant_ms(
+    fixed_ms: Annotated[float, Number("ms", "kernel launches and host", example=step_fixed_ms, ge=0)],
+    allreduce_latency_ms: Annotated[
+        float, Number("ms", "all-reduce latency of a step", example=allreduce_latency_ms, ge=0)
+    ],
+    alltoall_latency_ms: Annotated[
+        float, Number("ms", "all-to-all latency of a step", example=alltoall_latency_ms, ge=0)
+    ],
+) -> float:
+    """What a decode step takes for any batch, besides reading weights.
+
+    >>> round(step_constant_ms(5.16, 0.349, 0), 3)
+    5.509
+    """
+    return fixed_ms + allreduce_latency_ms + alltoall_latency_ms
+
+
+@function(
     "Refined decode step",
     returns="ms",
-    words="dense + experts + batch x KV + tokens x (activations + all-reduce) + all-reduce latency + fixed time",
-    native="{dense_ms}+{experts_ms}+{batch}*{kv_ms}+{verify_batch}*({activation_us}+{allreduce_us})/1E3"
-    "+{latency_ms}+{fixed_ms}",
-    derivation="{dense_ms} dense + {experts_ms} experts + {batch} x {kv_ms} KV + {verify_batch} x ({activation_us} +"
-    " {allreduce_us}) us + {latency_ms} latency + {fixed_ms} fixed = {result} ms",
+    words="dense + experts + batch x KV + tokens x traffic + time that no batch changes",
+    native="{dense_ms}+{experts_ms}+{batch}*{kv_ms}+{verify_batch}*{traffic_us}/1E3+{constant_ms}",
+    derivation="{dense_ms} dense + {experts_ms} experts + {batch} x {kv_ms} KV + {verify_batch} x {traffic_us} us"
+    " + {constant_ms} constant = {result} ms",
     source="Field notes: decode step = host + kernels x launch + dense + experts x imbalance + KV + all-reduce",
 )
 def refined_step_ms(
@@ -200,24 +225,15 @@ def refined_step_ms(
     batch: Batch,
     kv_ms: Annotated[float, Number("ms", "KV: time to read one sequence", example=read_ms, ge=0)],
     verify_batch: VerifyBatch,
-    activation_us: ActivationUs,
-    allreduce_us: AllreduceUs,
-    latency_ms: Annotated[float, Number("ms", "all-reduce latency", example=allreduce_latency_ms, ge=0)],
-    fixed_ms: Annotated[float, Number("ms", "fixed time", example=step_fixed_ms, ge=0)],
+    traffic_us: TrafficUs,
+    constant_ms: Annotated[float, Number("ms", "time that no batch changes", example=step_constant_ms, ge=0)],
 ) -> float:
     """Time of one decode step, all terms together.
 
-    >>> round(refined_step_ms(9.8, 0, 64, 0.1456, 64, 0, 0, 0, 0), 2)
+    >>> round(refined_step_ms(9.8, 0, 64, 0.1456, 64, 0, 0), 2)
     19.12
     """
-    return (
-        dense_ms
-        + experts_ms
-        + batch * kv_ms
-        + verify_batch * (activation_us + allreduce_us) / 1e3
-        + latency_ms
-        + fixed_ms
-    )
+    return dense_ms + experts_ms + batch * kv_ms + verify_batch * traffic_us / 1e3 + constant_ms
 
 
 @function(

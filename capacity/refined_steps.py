@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from . import cost, decode, fleet, memory, prefill, tpot
+from . import refined_links as rl
 from . import refined_memory as rm
 from . import refined_step as rs
 from . import refined_work as rw
@@ -59,6 +60,8 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
         Choice("passes_used", "activations", "activation_passes", "0", "Activation passes"),
         Choice("base_ms_used", "fixed_time", "prefill_base_ms", "0", "Fixed time per prompt"),
         Choice("layer_us_used", "fixed_time", "prefill_layer_us", "0", "Fixed time per prompt and layer"),
+        Choice("attention_dp_used", "parallelism", "attention_dp", "1", "Attention-DP groups"),
+        Choice("comm_moe_layers", "communication", "moe_layers", "0", "MoE layers that communicate"),
         Choice("comm_layers_used", "communication", "layers", "0", "Layers that communicate"),
         _step("prefill_routed_active_b", rw.routed_active_b, routed_params_b="prefill_routed_b"),
         _step(
@@ -90,13 +93,21 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
         _step(
             "prefill_fixed_ms", rw.prefill_fixed_ms, prefill_base_ms="base_ms_used", prefill_layer_us="layer_us_used"
         ),
-        _step("prefill_allreduce_us", rw.allreduce_us, comm_layers="comm_layers_used", one_shot_share="none_one_shot"),
-        _step("prefill_us", rw.refined_prefill_us, allreduce_us="prefill_allreduce_us"),
+        _step("attention_ranks", rl.attention_ranks, attention_dp="attention_dp_used"),
+        _step(
+            "prefill_allreduce_us",
+            rl.allreduce_us,
+            comm_layers="comm_layers_used",
+            tp="attention_ranks",
+            one_shot_share="none_one_shot",
+        ),
+        _step("alltoall_us", rl.alltoall_us, moe_layers="comm_moe_layers", attention_dp="attention_dp_used"),
+        _step("prompt_traffic_us", rl.traffic_us, "Traffic per prompt token", allreduce_us="prefill_allreduce_us"),
+        _step("prefill_us", rw.refined_prefill_us),
         _step("prefill_load", prefill.prefill_load),
         _step("ttft_floor_ms", prefill.ttft_floor_ms),
     ),
     "Memory": (
-        Choice("attention_dp_used", "parallelism", "attention_dp", "1", "Attention-DP groups"),
         Choice("bf16_embedding_b", "stored_weights", "embedding_params_b", "0", "Embedding kept in BF16"),
         Choice("bf16_head_b", "stored_weights", "lm_head_params_b", "0", "LM head kept in BF16"),
         _step(
@@ -227,10 +238,30 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
             imbalance="imbalance_used",
         ),
         _step("kv_ms", rs.read_ms, "KV of one sequence", read_gb="kv_gb_per_seq", read_efficiency="mbu_kv_used"),
-        _step("decode_allreduce_us", rw.allreduce_us, "All-reduce per output token", comm_layers="comm_layers_used"),
-        _step("latency_ms", rw.allreduce_latency_ms, comm_layers="comm_layers_used", latency_us="allreduce_latency_us"),
+        _step(
+            "decode_allreduce_us",
+            rl.allreduce_us,
+            "All-reduce per output token",
+            comm_layers="comm_layers_used",
+            tp="attention_ranks",
+        ),
+        _step(
+            "allreduce_latency_ms",
+            rl.allreduce_latency_ms,
+            comm_layers="comm_layers_used",
+            tp="attention_ranks",
+            latency_us="allreduce_latency_us",
+        ),
+        _step(
+            "alltoall_latency_ms",
+            rl.alltoall_latency_ms,
+            moe_layers="comm_moe_layers",
+            attention_dp="attention_dp_used",
+        ),
         _step("fixed_ms", rs.step_fixed_ms, kernels="kernels_used", host_ms="host_ms_used"),
-        _step("engine_step_ms", rs.refined_step_ms, allreduce_us="decode_allreduce_us"),
+        _step("traffic_us", rl.traffic_us, "Traffic per output token", allreduce_us="decode_allreduce_us"),
+        _step("constant_ms", rs.step_constant_ms),
+        _step("engine_step_ms", rs.refined_step_ms),
         _step(
             "decode_step_ms",
             rs.token_step_ms,

@@ -52,6 +52,7 @@ WindowedWidth = Annotated[
 CommLayers = Annotated[
     float, Number("layers", "layers that communicate: two all-reduces each", example=80, ge=0, whole=True)
 ]
+MoeLayers = Annotated[float, Number("layers", "MoE layers: layers with routed experts", example=0, ge=0, whole=True)]
 WindowTokens = Annotated[float, Number("tokens", "window: tokens that a windowed layer sees", example=0, ge=0)]
 KvFullBytes = Annotated[
     float, Number("B/token", "growing KV: BF16 bytes per token of full layers", example=327680, ge=0)

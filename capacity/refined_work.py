@@ -5,16 +5,14 @@ from typing import Annotated
 
 from .arguments import Number
 from .errors import Infeasible
-from .numeric import as_float, is_array, log2, maximum, minimum, where
+from .numeric import as_float, is_array, minimum, where
 from .refined_terms import (
     ActiveParamsB,
     AttentionWidth,
     Bf16Tflops,
-    CommLayers,
     Experts,
     ExpertsPerToken,
     HiddenSize,
-    LinkGbS,
     LmHeadParamsB,
     RoutedParamsB,
     WindowedWidth,
@@ -207,89 +205,31 @@ def prefill_fixed_ms(
     return prefill_base_ms + layers * prefill_layer_us / 1e3
 
 
-@function(
-    "All-reduce per token",
-    returns="us/token",
-    words="2 per layer x (ring share x 2(TP - 1)/TP + one-shot share x (TP - 1)) x hidden size x 2 B / link rate",
-    native="2*{comm_layers}*(2*({tp}-1)/{tp}*(1-{one_shot_share})+{one_shot_share}*({tp}-1))*{hidden_size}*2"
-    "/({link_gb_s}*1E9*{link_efficiency})*1E6",
-    derivation="2 x {comm_layers} layers x {hidden_size} x 2 B over {tp} GPUs at {link_gb_s} GB/s x {link_efficiency}"
-    "[, {one_shot_share} of it at once]"
-    " = {result} us",
-    source="Field notes: 2 all-reduces per layer, ring = 2(tp-1)/tp, link one-way; 26% of decode's are one-shot",
-)
-def allreduce_us(
-    comm_layers: CommLayers,
-    hidden_size: HiddenSize,
-    tp: Tp,
-    link_gb_s: LinkGbS,
-    link_efficiency: Annotated[float, fitted("link_efficiency")] = 0.5979,
-    one_shot_share: Annotated[
-        float,
-        Number(
-            "fraction", "one-shot: share of all-reduces that send everything at once", example=0, default=0, ge=0, le=1
-        ),
-    ] = 0,
-) -> float:
-    """Time that tensor parallelism spends moving a token's activations between GPUs; 0 on one GPU.
-
-    >>> round(allreduce_us(80, 8192, 2, 450), 2), allreduce_us(80, 8192, 1, 450)
-    (9.74, 0.0)
-    """
-    ring = 2 * (tp - 1) / tp * (1 - one_shot_share) + one_shot_share * (tp - 1)
-    return 2 * comm_layers * ring * hidden_size * 2 / (link_gb_s * 1e9 * link_efficiency) * 1e6
-
-
 ActivationUs = Annotated[float, Number("us/token", "activations", example=activation_us, ge=0)]
-AllreduceUs = Annotated[float, Number("us/token", "all-reduce", example=allreduce_us, ge=0)]
-
-
-@function(
-    "All-reduce latency of a step",
-    returns="ms",
-    words="2 per layer x latency x (1 + growth x log2(TP / 2)); 0 at TP 1",
-    native="({tp}>1)*2*{comm_layers}*{latency_us}/1E3*(1+{allreduce_growth}*LOG(MAX({tp},2)/2,2))",
-    derivation="2 x {comm_layers} layers x {latency_us} us, growing by {allreduce_growth} per doubling of {tp} GPUs"
-    " = {result} ms",
-    source="Field notes: 2.2 us x (1 + 0.3 log2(TP/2))",
-)
-def allreduce_latency_ms(
-    comm_layers: CommLayers,
-    tp: Tp,
-    latency_us: Annotated[float, fitted("allreduce_latency_us")] = 2.181,
-    allreduce_growth: Annotated[float, fitted("allreduce_growth")] = 0.3006,
-) -> float:
-    """Time of a step's all-reduces that does not depend on the batch.
-
-    >>> round(allreduce_latency_ms(80, 2), 3), round(allreduce_latency_ms(80, 8), 3), allreduce_latency_ms(80, 1)
-    (0.349, 0.559, 0.0)
-    """
-    return (tp > 1) * 2 * comm_layers * latency_us / 1e3 * (1 + allreduce_growth * log2(maximum(tp, 2.0) / 2))
 
 
 @function(
     "Refined prefill time per prompt token",
     returns="us/token",
-    words="dense + experts + attention + activations + all-reduce + fixed time / prompt",
-    native="{dense_us}+{experts_us}+{attention_us}+{activation_us}+{allreduce_us}"
+    words="dense + experts + attention + traffic + fixed time / prompt",
+    native="{dense_us}+{experts_us}+{attention_us}+{prompt_traffic_us}"
     "+{prefill_fixed_ms}*1E3/({prompt_tokens}+({prompt_tokens}=0))",
-    derivation="{dense_us} dense + {experts_us} experts + {attention_us} attention + {activation_us} activations"
-    " + {allreduce_us} all-reduce + {prefill_fixed_ms} ms / {prompt_tokens} tokens = {result} us per prompt token",
+    derivation="{dense_us} dense + {experts_us} experts + {attention_us} attention + {prompt_traffic_us} traffic"
+    " + {prefill_fixed_ms} ms / {prompt_tokens} tokens = {result} us per prompt token",
     source="Field notes: prefill of one request",
 )
 def refined_prefill_us(
     dense_us: Annotated[float, Number("us/token", "dense layers", example=flops_us, gt=0)],
     experts_us: Annotated[float, Number("us/token", "routed experts", example=0, ge=0)],
     attention_us: Annotated[float, Number("us/token", "attention", example=attention_us, ge=0)],
-    activation_us: ActivationUs,
-    allreduce_us: AllreduceUs,
+    prompt_traffic_us: Annotated[float, Number("us/token", "traffic per prompt token", example=16.93, ge=0)],
     prefill_fixed_ms: Annotated[float, Number("ms", "fixed time per prompt", example=prefill_fixed_ms, ge=0)],
     prompt_tokens: PromptTokens,
 ) -> float:
     """Replica time that one prompt token costs in prefill, all terms together.
 
-    >>> round(refined_prefill_us(69.18, 0, 3.98, 7.19, 9.74, 5.88, 3000), 2)
+    >>> round(refined_prefill_us(69.18, 0, 3.98, 16.93, 5.88, 3000), 2)
     92.05
     """
     fixed = prefill_fixed_ms * 1e3 / (prompt_tokens + (prompt_tokens == 0))
-    return dense_us + experts_us + attention_us + activation_us + allreduce_us + fixed
+    return dense_us + experts_us + attention_us + prompt_traffic_us + fixed

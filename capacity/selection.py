@@ -39,6 +39,7 @@ _BILLIONS: Final = {
 _MODEL: Final = {
     "layers": "num_hidden_layers",
     "head_dim": "head_dim",
+    "moe_layers": "moe_layers",
     "hidden_size": "hidden_size",
     "attention_width": "attention_width",
     "windowed_width": "windowed_attention_width",

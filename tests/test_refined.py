@@ -25,6 +25,7 @@ SPARSE = {
     "routed_params_b": 653.9,
     "experts": 256.0,
     "experts_per_token": 8.0,
+    "moe_layers": 58.0,
     "hidden_size": 7168.0,
     "attention_width": 1_249_280.0,
     "kv_full_bytes": 70_272.0,

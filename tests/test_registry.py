@@ -57,6 +57,7 @@ CONSTANT_ARGUMENTS = {
             "prefill_layer_us",
             "link_efficiency",
             "allreduce_growth",
+            "alltoall_latency_us",
             "coverage_exponent",
             "expert_tokens",
             "launch_us",

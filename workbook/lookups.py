@@ -50,6 +50,7 @@ def of_facts(model_row: str, gpu_row: str, quantization: str, kv_bytes: str) -> 
         "embedding_params_b": "lm_head_params",
         "lm_head_params_b": "embedding_params",
         "routed_params_b": "routed_expert_params",
+        "moe_layers": "moe_layers",
         "hidden_size": "hidden_size",
         "attention_width": "attention_width",
         "windowed_width": "windowed_attention_width",

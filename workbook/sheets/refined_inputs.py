@@ -80,12 +80,13 @@ def _at_odds(ws: Worksheet) -> None:
     f = {name: f"N({VALUE}{row})" for name, row in ROWS.items()}
     outside = f"{f['routed_params_b']}+{f['embedding_params_b']}+{f['lm_head_params_b']}"
     chosen = f"{f['experts_per_token']}>{f['experts']}"
-    formula = f"=({chosen})+({outside}>N({inputs.cell('params_b')}))"
+    groups = f"MOD(N({inputs.cell('tp')}),MAX(1,{f['attention_dp']}))>0"
+    formula = f"=({chosen})+({outside}>N({inputs.cell('params_b')}))+({groups})"
     inputs.state_row(
         ws,
         AT_ODDS_ROW,
         "facts_at_odds",
         "Facts that cannot be true together",
         formula,
-        "A token cannot choose more experts than there are; the parts cannot exceed the parameters",
+        "A token chooses from the experts there are; parts stay within the parameters; groups divide the GPUs",
     )
