@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from .families import ModelFacts
     from .plan import Result
+    from .request import Answer
 
 # Typer exports only this leaf of its usage errors, from its own copy of Click or from Click itself, as versions differ.
 _UsageError: Final[Any] = typer.BadParameter.__base__
@@ -72,17 +73,28 @@ def plan(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Put an input in place; may be repeated.")
     ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="A model of the catalogue.")] = None,
+    gpu: Annotated[str | None, typer.Option(metavar="NAME", help="A GPU of the catalogue.")] = None,
+    quant: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="Weights in bf16, fp8, int4, fp4 or mxfp4; fp8 if left out.")
+    ] = None,
+    kv: Annotated[str | None, typer.Option(metavar="TYPE", help="KV cache in bf16 or fp8; bf16 if left out.")] = None,
+    refine: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Switch a refinement on, or all; may be repeated.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON, with exact values.")] = False,
 ) -> None:
-    """Print the plan, step by step: the worked example's, unless inputs are set."""
-    from .plan import plan as plan_for
+    """Print the plan, step by step: the worked example's, unless a model and a GPU are chosen or inputs are set."""
+    from .request import Choice, answer
 
-    inputs = _inputs(settings or [])
-    results = plan_for(inputs)
+    found = answer(settings or [], Choice(model, gpu, quant, kv), refine or [])
+    if found.misses:
+        missing = " ".join(f"--refine {name}" for name in found.misses)
+        typer.echo(f"note: {model} is priced as a dense model with grouped KV heads; add {missing}", err=True)
     if as_json:
-        typer.echo(json.dumps([_as_json(r) for r in results], indent=2))
+        typer.echo(json.dumps([_as_json(r) for r in found.results], indent=2))
     else:
-        _print_plan(results, inputs)
+        _print_plan(found)
 
 
 @app.command()
@@ -172,23 +184,6 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _inputs(settings: Sequence[str]) -> dict[str, float]:
-    from pydantic import ValidationError
-
-    from .schema import PlanInputs, sentence
-
-    given = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise CallError(f"--set takes NAME=VALUE, e.g. batch=32: {setting!r}")
-        given[name.strip().lower()] = value.strip()
-    try:
-        return dict(PlanInputs.model_validate(given))
-    except ValidationError as error:
-        raise CallError(sentence(error)) from None
-
-
 def _cell(text: str) -> Any:
     """An argument as a cell would hold it: a number where it reads as one, left out where it is empty."""
     from .arguments import OMITTED, typed
@@ -252,10 +247,11 @@ def _show(*parts: "RenderableType") -> None:
     typer.echo("\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n"))
 
 
-def _print_plan(results: Sequence["Result"], inputs: dict[str, float]) -> None:
+def _print_plan(found: "Answer") -> None:
     from .tables import headline, plan_table
 
-    _show(plan_table(results, width=_console().width), headline(results, inputs))
+    table = plan_table(found.results, found.heads, width=_console().width)
+    _show(table, headline(found.results, found.inputs))
 
 
 def _print_reference() -> None:

@@ -12,21 +12,23 @@ from rich.text import Text
 from . import reference
 from .explain import number
 from .families import ModelFacts
-from .plan import SECTIONS, Result
+from .plan import Result
 from .tpot import FAILS, MEASURE, SAFE
 
 _WITH_FORMULA: Final = 110  # columns from which the formulas have room
 _VERDICT_STYLE: Final = {SAFE: "green", MEASURE: "yellow", FAILS: "bold red"}
 
 
-def plan_table(results: Sequence[Result], *, width: int) -> Table:
-    """The steps of the plan: quantity, value, unit, and the formula in words where the width has room for it."""
+def plan_table(results: Sequence[Result], heads: Mapping[str, str], *, width: int) -> Table:
+    """The steps of the plan: quantity, value, unit, and the formula in words where the width has room for it.
+
+    heads: name of a section's first step -> the title of the section
+    """
     table = _table("Quantity", "Value", "Unit", *(["Formula"] if width >= _WITH_FORMULA else []))
     values = [shown(r.value) for r in results]
     table.columns[1].justify = "right"
     table.columns[1].min_width = max(map(len, values))  # a narrow terminal wraps words, it never cuts a number
     table.columns[1].style = "bold"
-    heads = {steps[0].name: title for title, steps in SECTIONS.items()}
     for result, value in zip(results, values, strict=True):
         spec = result.step.function
         if result.step.name in heads:
