@@ -87,7 +87,7 @@ def attention_ranks(tp: Tp, attention_dp: AttentionDp) -> float:
     "All-to-all per token",
     returns="us/token",
     words="2 per MoE layer x experts per token, at most the groups, x hidden size x 1.5 B / groups / link rate",
-    native="({attention_dp}>1)*2*{moe_layers}*MIN({experts_per_token},{attention_dp})*{hidden_size}*3/2/{attention_dp}"
+    native="({attention_dp}>1)*2*{moe_layers}*MIN({experts_per_token},{attention_dp})*{hidden_size}*(1+1/2)/{attention_dp}"
     "/({link_gb_s}*1E9*{link_efficiency})*1E6",
     derivation="2 x {moe_layers} MoE layers x at most {experts_per_token} experts x {hidden_size} x 1.5 B"
     " among {attention_dp} groups at {link_gb_s} GB/s x {link_efficiency} = {result} us",
