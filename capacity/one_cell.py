@@ -42,6 +42,8 @@ _REFS: Final = {
     "prefill_us": {"params_b": "dense_prefill_b+prefill_routed_active_b"},
     "step_gb": {"weights_gb": "dense_read_gb+experts_gb"},
 }
+# what a fleet is and costs: nothing where the weights do not fit
+_OF_A_FLEET: Final = ("replicas", "gpus", "cost_per_hour", "usd_per_m_tokens", "usd_per_m_tokens_all")
 _REMEMBERED: Final = 512  # plans: a budget asks several steps of one plan, and few plans
 
 
@@ -163,4 +165,7 @@ def _plan(
             values[step.name] = found[step.name].value
         else:
             found[step.name] = run(step._replace(refs={**step.refs, **_REFS.get(step.name, {})}), values)
+    no_room = found["kv_pool_gb"].value
+    if isinstance(no_room, str):
+        found |= {name: found[name]._replace(value=no_room) for name in _OF_A_FLEET}
     return found, values

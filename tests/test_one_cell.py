@@ -125,6 +125,8 @@ def test_every_argument_counts() -> None:
         ),
         (["kv_pool_gb", "DeepSeek-R1", *EXAMPLE[1:]], NUM, "kv_pool_gb has no number: weights do not fit"),
         (["max_seqs", "DeepSeek-R1", *EXAMPLE[1:]], NUM, "max_seqs has no number: weights do not fit"),
+        (["gpus", "DeepSeek-R1", *EXAMPLE[1:]], NUM, "gpus has no number: weights do not fit"),
+        (["usd_per_m_all", "DeepSeek-R1", *EXAMPLE[1:]], NUM, "usd_per_m_tokens_all has no number: weights do not fit"),
     ],
 )
 def test_what_is_wrong(args: list[Any], error: ExcelError, sentence: str) -> None:
@@ -134,9 +136,11 @@ def test_what_is_wrong(args: list[Any], error: ExcelError, sentence: str) -> Non
 
 def test_words_stand_in_the_table() -> None:
     found = table("DeepSeek-R1", "H200 SXM", 50.0, 3000.0, 0.0)
-    assert (found["kv_pool_gb"], found["max_seqs"]) == ("weights do not fit", "weights do not fit")
-    assert found["usd_per_m_tokens"] == found["tpot_verdict"] == "no output tokens"
-    assert found["gpus"] > 0
+    for name in ("kv_pool_gb", "max_seqs", "replicas", "gpus", "cost_per_hour", "usd_per_m_tokens"):
+        assert found[name] == "weights do not fit", name
+    assert found["tpot_verdict"] == "no output tokens"
+    assert found["busy_replicas"] > 0  # work there is, though no replica for it
+    assert table("Llama-3.3-70B", "H200 SXM", 50.0, 3000.0, 0.0)["usd_per_m_tokens"] == "no output tokens"
 
 
 def test_ranges() -> None:
