@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from .arguments import Number
 from .constants import FITTED
-from .errors import UnknownName
+from .errors import Infeasible, UnknownName
 from .plan import INPUTS, STEPS, Result, Step, run
 from .refined_steps import REFINED_STEPS, SECTIONS, Choice
 from .refined_terms import fitted
@@ -28,7 +28,7 @@ __all__ = [
 
 # Switch -> what it refines, and how much that moves.
 SWITCHES: Final[dict[str, str]] = {
-    "active_params": "Prefill multiplies active parameters, without embedding and LM head: 3% less for Llama 70B",
+    "active_params": "Prefill without embedding, LM head and idle experts; decode does not read the embedding",
     "attention_flops": "Attention's own FLOPs in prefill: 2.8% of 2N at 3k tokens, 28% at 30k for Llama 70B",
     "activations": "Activations cross the memory bus, in prefill and decode",
     "fixed_time": "Kernel launches and host, per step and per prompt",
@@ -40,7 +40,7 @@ SWITCHES: Final[dict[str, str]] = {
     "coverage": "A decode step reads only the experts that its batch touches",
     "decode_flops": "A decode step is bound by FLOPs at large batches",
     "efficiencies": "Fitted efficiencies of each part instead of one MFU and one MBU",
-    "parallelism": "Attention-DP and expert parallelism",
+    "parallelism": "Attention-DP, and the imbalance of experts under expert parallelism",
     "speculation": "Speculative decoding: drafts verified, tokens accepted, time of the draft",
 }
 
@@ -144,6 +144,10 @@ def _walk(
         if name not in arguments:
             raise UnknownName("input", name, arguments)
     values: dict[str, Any] = {n: a.check(n, inputs.get(n, a.example)) for n, a in arguments.items()} | NEUTRAL
+    if values["accepted"] > values["drafts"]:
+        raise Infeasible(
+            f"{values['accepted']:g} accepted tokens are more than the {values['drafts']:g} drafts proposed"
+        )
     shared = [run(step, values) for step in STEPS if step.name in SHARED]
     rows: dict[str, Result | Any] = {}
     for entry in (entry for entries in SECTIONS.values() for entry in entries):

@@ -15,8 +15,9 @@ from .terms import Tp
     returns="us/token",
     words="2 per layer x (ring share x 2(TP - 1)/TP + one-shot share x (TP - 1)) x hidden size x 2 B / link rate",
     native="2*{comm_layers}*(2*({tp}-1)/{tp}*(1-{one_shot_share})+{one_shot_share}*({tp}-1))*{hidden_size}*2"
-    "/({link_gb_s}*1E9*{link_efficiency})*1E6",
-    derivation="2 x {comm_layers} layers x {hidden_size} x 2 B over {tp} GPUs at {link_gb_s} GB/s x {link_efficiency}"
+    "/({link_gb_s}*1E9*{link_efficiency})/{attention_dp}*1E6",
+    derivation="2 x {comm_layers} layers x {hidden_size} x 2 B / {attention_dp} groups over {tp} GPUs"
+    " at {link_gb_s} GB/s x {link_efficiency}"
     "[, {one_shot_share} of it at once]"
     " = {result} us",
     source="Field notes: 2 all-reduces per layer, ring = 2(tp-1)/tp, link one-way; 26% of decode's are one-shot",
@@ -26,6 +27,7 @@ def allreduce_us(
     hidden_size: HiddenSize,
     tp: Tp,
     link_gb_s: LinkGbS,
+    attention_dp: AttentionDp,
     link_efficiency: Annotated[float, fitted("link_efficiency")] = 0.5979,
     one_shot_share: Annotated[
         float,
@@ -36,11 +38,11 @@ def allreduce_us(
 ) -> float:
     """Time that tensor parallelism spends moving a token's activations between GPUs; 0 on one GPU.
 
-    >>> round(allreduce_us(80, 8192, 2, 450), 2), allreduce_us(80, 8192, 1, 450)
+    >>> round(allreduce_us(80, 8192, 2, 450, 1), 2), allreduce_us(80, 8192, 1, 450, 1)
     (9.74, 0.0)
     """
     ring = 2 * (tp - 1) / tp * (1 - one_shot_share) + one_shot_share * (tp - 1)
-    return 2 * comm_layers * ring * hidden_size * 2 / (link_gb_s * 1e9 * link_efficiency) * 1e6
+    return 2 * comm_layers * ring * hidden_size * 2 / (link_gb_s * 1e9 * link_efficiency) / attention_dp * 1e6
 
 
 @function(

@@ -150,11 +150,11 @@ KvCopies = Annotated[float, Number("count", "KV copies: GPUs that hold the same 
 @function(
     "KV per sequence per GPU, by architecture",
     returns="GB/GPU",
-    words="(growing x context + windowed x min(context, window) + state) x copies / TP",
-    native="({kv_full_bytes}*{context_tokens}+{kv_windowed_bytes}*MIN({context_tokens},{window_tokens})"
-    "+{state_bytes})*{kv_copies}/{tp}/1E9",
-    derivation="({kv_full_bytes} B x {context_tokens} tokens + {kv_windowed_bytes} B x at most {window_tokens} tokens"
-    " + {state_bytes} B) x {kv_copies} copies / {tp} GPUs = {result} GB per GPU",
+    words="((growing x context + windowed x min(context, window)) x copies + state) / TP",
+    native="(({kv_full_bytes}*{context_tokens}+{kv_windowed_bytes}*MIN({context_tokens},{window_tokens}))*{kv_copies}"
+    "+{state_bytes})/{tp}/1E9",
+    derivation="({kv_full_bytes} B x {context_tokens} tokens + {kv_windowed_bytes} B x at most {window_tokens} tokens)"
+    " x {kv_copies} copies + {state_bytes} B of state, / {tp} GPUs = {result} GB per GPU",
     source="Field notes: windowed layers hold min(context, window), hybrids a constant state per sequence",
 )
 def kv_seq_gb(
@@ -172,7 +172,7 @@ def kv_seq_gb(
     0.524288
     """
     windowed = kv_windowed_bytes * minimum(context_tokens, window_tokens)
-    return (kv_full_bytes * context_tokens + windowed + state_bytes) * kv_copies / tp / 1e9
+    return ((kv_full_bytes * context_tokens + windowed) * kv_copies + state_bytes) / tp / 1e9
 
 
 @function(

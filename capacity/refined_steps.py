@@ -89,7 +89,7 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
             windowed_width="windowed_width_used",
             flop_efficiency="mfu_attention_used",
         ),
-        _step("activation_us", rw.activation_us, activation_passes="passes_used"),
+        _step("activation_us", rw.activation_us, activation_passes="passes_used", attention_dp="attention_dp_used"),
         _step(
             "prefill_fixed_ms", rw.prefill_fixed_ms, prefill_base_ms="base_ms_used", prefill_layer_us="layer_us_used"
         ),
@@ -99,6 +99,7 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
             rl.allreduce_us,
             comm_layers="comm_layers_used",
             tp="attention_ranks",
+            attention_dp="attention_dp_used",
             one_shot_share="none_one_shot",
         ),
         _step("alltoall_us", rl.alltoall_us, moe_layers="comm_moe_layers", attention_dp="attention_dp_used"),
@@ -179,7 +180,7 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
         Choice("mbu_kv_used", "efficiencies", "mbu_kv", "mbu", "MBU of KV cache"),
         Choice("mfu_decode_used", "efficiencies", "mfu_decode", "mfu", "MFU of dense layers in decode"),
         Choice("mfu_decode_experts_used", "efficiencies", "mfu_experts", "mfu", "MFU of experts in decode"),
-        Choice("imbalance_used", "efficiencies", "expert_imbalance", "0", "Imbalance of experts"),
+        Choice("imbalance_used", "parallelism", "expert_imbalance", "0", "Imbalance of experts"),
         Choice("kernels_used", "fixed_time", "kernels", "0", "Kernels launched"),
         Choice("host_ms_used", "fixed_time", "host_ms", "0", "Host time per step"),
         _step("routed_active_b", rw.routed_active_b),
@@ -244,6 +245,7 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
             "All-reduce per output token",
             comm_layers="comm_layers_used",
             tp="attention_ranks",
+            attention_dp="attention_dp_used",
         ),
         _step(
             "allreduce_latency_ms",

@@ -8,6 +8,7 @@ from .errors import Infeasible
 from .numeric import as_float, is_array, minimum, where
 from .refined_terms import (
     ActiveParamsB,
+    AttentionDp,
     AttentionWidth,
     Bf16Tflops,
     Experts,
@@ -164,24 +165,25 @@ def attention_us(
 @function(
     "Activation traffic per token",
     returns="us/token",
-    words="passes x layers x hidden size x 2 B / bandwidth, not divided by TP",
-    native="{activation_passes}*{layers}*{hidden_size}*2/({bandwidth_tb_s}*1E12)*1E6",
+    words="passes x layers x hidden size x 2 B / bandwidth / attention-DP, not divided by TP",
+    native="{activation_passes}*{layers}*{hidden_size}*2/({bandwidth_tb_s}*1E12)/{attention_dp}*1E6",
     derivation="{activation_passes} passes x {layers} layers x {hidden_size} x 2 B / {bandwidth_tb_s} TB/s"
-    " = {result} us",
+    " / {attention_dp} groups = {result} us",
     source="Field notes: 26 x L x H x 2 / BW per token",
 )
 def activation_us(
     layers: Layers,
     hidden_size: HiddenSize,
     bandwidth_tb_s: BandwidthTbS,
+    attention_dp: AttentionDp,
     activation_passes: Annotated[float, fitted("activation_passes")] = 26.32,
 ) -> float:
     """Replica time that a token's activations spend on the memory bus.
 
-    >>> round(activation_us(80, 8192, 4.8), 2)
+    >>> round(activation_us(80, 8192, 4.8, 1), 2)
     7.19
     """
-    return activation_passes * layers * hidden_size * 2 / (bandwidth_tb_s * 1e12) * 1e6
+    return activation_passes * layers * hidden_size * 2 / (bandwidth_tb_s * 1e12) / attention_dp * 1e6
 
 
 @function(

@@ -18,6 +18,7 @@ class Quantization(NamedTuple):
 
     bytes_per_param: float
     peaks: tuple[str, ...]
+    needs: str = ""  # the peak without which only the last of `peaks` is reached: weights are widened then
 
 
 # 4-bit formats with their scales: int4 in groups of 128, fp4 in blocks of 16, mxfp4 of 32; int4 is widened to BF16
@@ -26,7 +27,7 @@ QUANTIZATIONS: Final[dict[str, Quantization]] = {
     "fp8": Quantization(1, ("fp8_tflops",)),
     "int4": Quantization(0.52, ("bf16_tflops",)),
     "fp4": Quantization(0.5625, ("fp4_tflops",)),
-    "mxfp4": Quantization(0.53125, ("fp8_tflops", "bf16_tflops")),
+    "mxfp4": Quantization(0.53125, ("fp8_tflops", "bf16_tflops"), needs="fp4_tflops"),
 }
 KV_TYPES: Final[dict[str, float]] = {"bf16": 2.0, "fp8": 1.0}  # bytes per element
 
@@ -99,7 +100,7 @@ def chosen(
         "bytes_per_param": float(weights.bytes_per_param),
         "kv_bytes": kv_bytes,
         "tp": float(tp),
-        "peak_tflops": _peak(gpus, gpu, weights.peaks),
+        "peak_tflops": _peak(gpus, gpu, weights),
         **{name: float(gpus.value(gpu, column)) for name, column in _GPU.items()},
         **_refined_gpu(gpus, gpu, switches),
     }
@@ -163,9 +164,10 @@ def _experts(facts: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _peak(gpus: catalogue.Table, gpu: str, columns: tuple[str, ...]) -> float:
-    """The first of these peaks that the GPU has; NotKnown where it has none."""
+def _peak(gpus: catalogue.Table, gpu: str, weights: Quantization) -> float:
+    """The peak at which weights of a format multiply; NotKnown where the GPU has none."""
     row = gpus.row(gpu)
+    columns = weights.peaks[-1:] if weights.needs and row[weights.needs] is None else weights.peaks
     known = [column for column in columns if row[column] is not None]
     return float(gpus.value(gpu, (known or columns)[0]))
 

@@ -7,6 +7,7 @@ from office import Office
 from sheets import Case, FourWays, agree, cells, engines_differ, in_four_ways, programs_differ, value
 
 from capacity.call import ExcelError
+from capacity.errors import Infeasible
 from capacity.plan import STEPS, plan
 from capacity.refined import REFINED_INPUTS, SWITCHES, refined_plan
 from workbook.recalculate import recalculate
@@ -84,6 +85,11 @@ def test_coverage_of_the_field_notes() -> None:
     for batch_size, share in ((32, 0.64), (128, 0.98)):
         given = SPARSE | {"batch": batch_size, "coverage_exponent": 1.0}
         assert value(refined_plan(given, {"coverage": True})["expert_coverage"]) == pytest.approx(share, abs=0.005)
+
+
+def test_no_more_accepted_than_drafted() -> None:
+    with pytest.raises(Infeasible, match="2 accepted tokens are more than the 1 drafts proposed"):
+        refined_plan({"accepted": 2, "drafts": 1}, {"speculation": True})
 
 
 def test_directions() -> None:

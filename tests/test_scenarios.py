@@ -141,7 +141,7 @@ SCENARIOS = {
     ),
     "gpt-oss-120b": Scenario(
         GPT_OSS_120B,
-        Rig("H100 SXM", 1, "mxfp4", 0.53125, 1_979e12, 3.35e12, 80e9, batch=32),
+        Rig("H100 SXM", 1, "mxfp4", 0.53125, 989e12, 3.35e12, 80e9, batch=32),
         {
             "total_b": "116.829",
             "active_b": "5.133",
@@ -149,7 +149,7 @@ SCENARIOS = {
             "kv_bytes_per_token": "36,864",
             "kv_gb_per_seq": "0.1227",
             "max_seqs": "55",
-            "prefill_us": "9.20",
+            "prefill_us": "18.42",
             "expert_coverage": "0.611",
             "decode_step_ms": "17.06",
         },

@@ -10,13 +10,13 @@ def row_of(sheet: FactSheet, name: str) -> str:
 
 
 def peaks(gpu_row: str) -> dict[str, str]:
-    """The peak at which each quantization multiplies: weight-only INT4 as BF16, MXFP4 as FP8 where the GPU has it."""
+    """The peak each quantization multiplies at: INT4 as BF16; MXFP4 as FP8 if the GPU has FP4, else as BF16."""
 
     def peak(kind: str) -> str:
         return f"INDEX({gpus.SHEET.cells(f'{kind}_tflops')},{gpu_row})"
 
     bf16, fp8, fp4 = peak("bf16"), peak("fp8"), peak("fp4")
-    return {"bf16": bf16, "fp8": fp8, "int4": bf16, "fp4": fp4, "mxfp4": f"MAX({fp8},{bf16})"}
+    return {"bf16": bf16, "fp8": fp8, "int4": bf16, "fp4": fp4, "mxfp4": f"IF({fp4}>0,{fp8},{bf16})"}
 
 
 def of_inputs(model_row: str, gpu_row: str, weights: tuple[str, str, str], kv: tuple[str, str]) -> dict[str, str]:

@@ -81,12 +81,13 @@ def _at_odds(ws: Worksheet) -> None:
     outside = f"{f['routed_params_b']}+{f['embedding_params_b']}+{f['lm_head_params_b']}"
     chosen = f"{f['experts_per_token']}>{f['experts']}"
     groups = f"MOD(N({inputs.cell('tp')}),MAX(1,{f['attention_dp']}))>0"
-    formula = f"=({chosen})+({outside}>N({inputs.cell('params_b')}))+({groups})"
+    more = f"{f['accepted']}>{f['drafts']}"
+    formula = f"=({chosen})+({outside}>N({inputs.cell('params_b')}))+({groups})+({more})"
     inputs.state_row(
         ws,
         AT_ODDS_ROW,
         "facts_at_odds",
         "Facts that cannot be true together",
         formula,
-        "A token chooses from the experts there are; parts stay within the parameters; groups divide the GPUs",
+        "Experts chosen, parts, groups and accepted tokens are not more than experts, parameters, GPUs and drafts",
     )

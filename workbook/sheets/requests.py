@@ -48,7 +48,7 @@ def write(ws: Worksheet) -> None:
         ws,
         "What does one request cost?",
         "Work is replica time: prefill priced in FLOPs plus decode priced in bytes. Dollars are the fleet's bill, "
-        "shared by work at the planned load.",
+        "shared by work at the planned load. A prompt token takes what it takes in the mean prompt.",
         COLUMNS + WORKING,
         freeze=f"C{FIRST_ROW}",
     )
