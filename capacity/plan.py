@@ -49,6 +49,25 @@ class Step(NamedTuple):
         return {a: self.refs.get(a) or ALIASES.get(a, a) for a in self.function.args}
 
 
+class Choice(NamedTuple):
+    """A row that takes one input where a switch is on, and another (or a neutral number) where it is off."""
+
+    name: str
+    switch: str
+    on: str
+    off: str  # the name of an input or step, or a number
+    quantity: str
+
+    def taken(self, on: bool) -> str:
+        """What is in force: the name of an input or step, or a number."""
+        return self.on if on else self.off
+
+    def value(self, on: bool, values: Mapping[str, Any]) -> Any:
+        """The value in force."""
+        taken = self.taken(on)
+        return values[taken] if taken in values else float(taken)
+
+
 class Result(NamedTuple):
     """A step with its value: a number, or words where there is none."""
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 from .arguments import Number
 from .constants import FITTED
 from .errors import Infeasible, UnknownName
-from .plan import INPUTS, STEPS, Result, Step, run
-from .refined_steps import REFINED_STEPS, SECTIONS, Choice
+from .plan import INPUTS, STEPS, Choice, Result, Step, run
+from .refined_steps import REFINED_STEPS, SECTIONS
 from .refined_terms import fitted
 
 __all__ = [

@@ -1,34 +1,15 @@
 """The steps of the refined chain, by section: choices that switches make, and calls of registered functions."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final
 
 from . import cost, decode, fleet, memory, prefill, tpot
 from . import refined_links as rl
 from . import refined_memory as rm
 from . import refined_step as rs
 from . import refined_work as rw
-from .plan import NO_OUTPUT, NO_SEQUENCES, NO_TOKENS, NO_VERDICT, Guard, Step
+from .plan import NO_OUTPUT, NO_SEQUENCES, NO_TOKENS, NO_VERDICT, Choice, Guard, Step
 from .registry import spec_of
-
-
-class Choice(NamedTuple):
-    """A row that takes one input where a switch is on, and another (or a neutral number) where it is off."""
-
-    name: str
-    switch: str
-    on: str
-    off: str  # the name of an input or step, or a number
-    quantity: str
-
-    def taken(self, on: bool) -> str:
-        """What is in force: the name of an input or step, or a number."""
-        return self.on if on else self.off
-
-    def value(self, on: bool, values: Mapping[str, Any]) -> Any:
-        """The value in force."""
-        taken = self.taken(on)
-        return values[taken] if taken in values else float(taken)
 
 
 def _step(name: str, fn: Callable[..., Any], label: str = "", guard: Guard | None = None, **refs: str) -> Step:
