@@ -11,42 +11,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from . import (
-    cost,
-    decode,
-    fleet,
-    lookup,
-    memory,
-    meta,
-    one_cell,
-    prefill,
-    refined_links,
-    refined_memory,
-    refined_step,
-    refined_work,
-    tpot,
-    traffic,
-)
 from .arguments import REQUIRED, Argument
 from .explain import number
 from .plan import INPUTS
 from .registry import FUNCTIONS, Function, literal
 
+# title -> the module whose functions stand below it
 TOPICS: Final = {
-    "Load": traffic,
-    "Prefill": prefill,
-    "Memory": memory,
-    "Decode": decode,
-    "Fleet": fleet,
-    "Cost": cost,
-    "TPOT": tpot,
-    "Refined: work per token": refined_work,
-    "Refined: communication": refined_links,
-    "Refined: memory": refined_memory,
-    "Refined: decode step": refined_step,
-    "Facts": lookup,
-    "The plan in one cell": one_cell,
-    "About the functions": meta,
+    "Load": "traffic",
+    "Prefill": "prefill",
+    "Memory": "memory",
+    "Decode": "decode",
+    "Fleet": "fleet",
+    "Cost": "cost",
+    "TPOT": "tpot",
+    "Refined: work per token": "refined_work",
+    "Refined: communication": "refined_links",
+    "Refined: memory": "refined_memory",
+    "Refined: decode step": "refined_step",
+    "Facts": "lookup",
+    "The plan in one cell": "one_cell",
+    "About the functions": "meta",
 }
 
 
@@ -64,7 +49,7 @@ class ArgumentRow(NamedTuple):
 def topics() -> dict[str, list[Function]]:
     """The functions by topic, in the order in which the plan uses them."""
     return {
-        title: [spec for spec in FUNCTIONS.values() if spec.fn.__module__ == module.__name__]
+        title: [spec for spec in FUNCTIONS.values() if spec.fn.__module__ == f"{__package__}.{module}"]
         for title, module in TOPICS.items()
     }
 
