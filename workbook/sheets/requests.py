@@ -47,8 +47,8 @@ def write(ws: Worksheet) -> None:
     frame(
         ws,
         "What does one request cost?",
-        "Work is replica time: prefill priced in FLOPs plus decode priced in bytes. Dollars are the fleet's bill, "
-        "shared by work at the planned load. A prompt token takes what it takes in the mean prompt.",
+        "Replica time: prefill in FLOPs, each prompt token as in the mean prompt, and decode in bytes. Dollars: the "
+        "fleet's bill, shared by work.",
         COLUMNS + WORKING,
         freeze=f"C{FIRST_ROW}",
     )
