@@ -1,13 +1,16 @@
 """Fixtures and helpers of all tests."""
 
+import contextlib
 import os
 import shutil
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from office import Office, soffice, uno_python
+from office import Office, OfficeError, soffice, uno_python
 
+from addin.libreoffice import build as build_extension
 from workbook.build import build
 
 
@@ -23,10 +26,20 @@ def found(what: str, path: str | None) -> str:
     return path
 
 
-def _office(addin: bool) -> Iterator[Office]:
-    found("LibreOffice (soffice)", soffice())
+def need_office() -> str:
+    """Path of LibreOffice's program, where all that drives it is there too."""
     found("a Python that can import uno (python3-uno)", uno_python())
-    with Office(addin=addin) as office:
+    return found("LibreOffice (soffice)", soffice())
+
+
+def _office(addin: bool) -> Iterator[Office]:
+    """Where it cannot start, the run ends: each of its hundreds of tests would fail of that."""
+    need_office()
+    with contextlib.ExitStack() as stack:
+        try:
+            office = stack.enter_context(Office(addin=addin))
+        except OfficeError as e:
+            pytest.exit(f"LibreOffice is not fit for the tests: {e}", returncode=1)
         yield office
 
 
@@ -46,3 +59,19 @@ def office_without_addin() -> Iterator[Office]:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template workbook, built once; tests must not change it."""
     return build(tmp_path_factory.mktemp("template") / "capacity.xlsx")
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """An extension whose Python cannot be imported."""
+    path = tmp_path / "broken.oxt"
+    with zipfile.ZipFile(build_extension(tmp_path / "whole.oxt")) as whole, zipfile.ZipFile(path, "w") as oxt:
+        for name in set(whole.namelist()) - {"pythonpath/capacity/registry.py"}:
+            oxt.writestr(name, whole.read(name))
+    return path
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A test that passed shows nothing that was printed; that LibreOffice failed to start must be seen all the same."""
+    for reason in Office.second_starts:
+        terminalreporter.write_line(f"LibreOffice was started again: {reason}")

@@ -13,55 +13,33 @@ The office runs with a profile of its own, and with an empty folder of bundled e
 """
 
 import contextlib
-import functools
 import json
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from openpyxl.formula import Tokenizer
 from openpyxl.formula.tokenizer import Token
 from openpyxl.utils import get_column_letter
 
+import capacity
 from addin.libreoffice import build
 from capacity.call import ExcelError
 
+from .programs import environment, soffice, uno_python
+
 SERVER = Path(__file__).with_name("server.py")
-START_WITHIN_S = 120
+STARTS = 3
 CLOSE_WITHIN_S = 60
+IMPLEMENTATION = "org.llmcapacity.AddIn.python"  # as component.py names it
+LINES = 5  # of what LibreOffice printed, in a message
 
 
 class OfficeError(RuntimeError):
     """LibreOffice refused a request, or could not be started."""
-
-
-def soffice() -> str | None:
-    """The program itself, not the shell script that starts it: that one would survive a kill of its child."""
-    script = shutil.which("soffice") or shutil.which("libreoffice")
-    if script is None:
-        return None
-    binary = Path(script).resolve().with_name("soffice.bin")
-    return str(binary) if binary.exists() else script
-
-
-def unopkg() -> str | None:
-    """The extension manager."""
-    return shutil.which("unopkg")
-
-
-@functools.cache
-def uno_python() -> str | None:
-    """A Python that can `import uno`: this one, the system's or the one that LibreOffice ships."""
-    beside = [str(Path(program).with_name("python")) for program in [soffice()] if program]
-    for python in [sys.executable, "/usr/bin/python3", *beside]:
-        if shutil.which(python) and subprocess.run([python, "-c", "import uno"], capture_output=True).returncode == 0:
-            return python
-    return None
 
 
 def in_libreoffice(formula: str) -> str:
@@ -85,53 +63,65 @@ def in_libreoffice(formula: str) -> str:
     return "=" + "".join(spelled)
 
 
-def install(oxt: Path, home: Path, *, shared: bool = False) -> "subprocess.CompletedProcess[str]":
-    """`unopkg add` into the profile home/profile, or for all users, who are those of home; it is open to everyone.
-
-    unopkg refuses to add an extension for root alone, so there it runs as nobody.
-    """
-    import pwd  # there is none on Windows
-
-    copy = shutil.copy(oxt, home)
-    nobody = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-    folders = [f"-env:UserInstallation={(home / 'profile').as_uri()}"]
-    if shared:
-        folders += ["--shared", f"-env:UNO_SHARED_PACKAGES_CACHE={(home / 'shared').as_uri()}"]
-    return subprocess.run(
-        [unopkg() or "unopkg", "add", copy, *folders],
-        capture_output=True,
-        encoding="utf-8",
-        env={**_environment(), "HOME": str(home)},
-        cwd=home,
-        timeout=START_WITHIN_S,
-        **({"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": ()} if nobody else {}),
-    )
-
-
 class Office:
     """A running LibreOffice with one document at a time; a context manager."""
 
-    def __init__(self, addin: bool | Path = False, *, profile: Path | None = None) -> None:
-        """addin: with this project's functions, built from source or as an .oxt. profile: instead of a fresh one."""
-        self._addin, self._profile = addin, profile
+    second_starts: ClassVar[list[str]] = []  # why an office of this process was started again
+
+    def __init__(self, addin: bool | Path = False, *, profile: Path | None = None, live: bool = True) -> None:
+        """addin: with this project's functions, built from source or as an .oxt. profile: instead of a fresh one.
+
+        live: an add-in that does not answer is an error.
+        """
+        self._addin, self._profile, self._live = addin, profile, live
 
     def __enter__(self) -> "Office":
+        """With a fresh profile, what fails to start is started again; a profile that is given is itself on trial."""
+        for starts_left in reversed(range(1 if self._profile else STARTS)):
+            try:
+                self._begin()
+                break
+            except OfficeError as e:
+                if not starts_left:
+                    raise
+                self.second_starts.append(str(e))
+                print(f"LibreOffice is started again: {e}", file=sys.stderr)
+        return self
+
+    def _begin(self) -> None:
         program, python = soffice(), uno_python()
         if program is None or python is None:
             raise OfficeError("LibreOffice, or a Python that can import uno, is not installed")
         with contextlib.ExitStack() as stack:
             scratch = tempfile.TemporaryDirectory(prefix="office-", ignore_cleanup_errors=True)
             folder = Path(stack.enter_context(scratch))
-            bundled = folder / "bundled"
-            bundled.mkdir()
+            self._bundled, self._printed = folder / "bundled", folder / "stderr.txt"
+            self._bundled.mkdir()
             if self._addin:
-                _unpack(build(folder / "addin.oxt") if self._addin is True else self._addin, bundled)
+                _unpack(build(folder / "addin.oxt") if self._addin is True else self._addin, self._bundled)
             profile = self._profile or folder / "profile"
-            self._server = stack.enter_context(_start(python, program, profile, bundled))
+            self._server = stack.enter_context(_start(python, program, profile, self._bundled, self._printed))
             stack.callback(self._stop)
             self._answer()
+            if self._addin and self._live:
+                self._check()
             self._exit = stack.pop_all()
-        return self
+
+    def _check(self) -> None:
+        """Let one function answer: an office whose add-in is broken starts all the same, and does not say why."""
+        self.new()
+        version = self.formula("Sheet1", "A1", "=CAPACITY_VERSION()")
+        self.close()
+        if version != capacity.__version__:
+            raise OfficeError(f"LibreOffice runs without the add-in: =CAPACITY_VERSION() is {version}, {self._why()}")
+
+    def _why(self) -> str:
+        [extension] = self._bundled.iterdir()
+        try:
+            self._ask("load", url=(extension / "component.py").as_uri(), implementation=IMPLEMENTATION)
+        except OfficeError as e:
+            return f"because {e}"
+        return "though its component loads"
 
     def __exit__(self, *_: object) -> None:
         self._exit.close()
@@ -231,29 +221,29 @@ class Office:
         assert self._server.stdout is not None
         line = self._server.stdout.readline()
         if not line:
-            raise OfficeError(f"LibreOffice's driver ended with exit code {self._server.wait(CLOSE_WITHIN_S)}")
+            raise OfficeError(f"the driver ended with exit code {self._server.wait(CLOSE_WITHIN_S)}{self._stderr()}")
         answer = json.loads(line)
         if "failed" in answer:
-            raise OfficeError(answer["failed"])
+            raise OfficeError(answer["failed"] + self._stderr())
         return answer["ok"]
 
-
-def _start(python: str, program: str, profile: Path, bundled: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [python, str(SERVER), program, str(profile), str(bundled)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        env=_environment(),
-    )
+    def _stderr(self) -> str:
+        """The last lines that LibreOffice and its driver printed, without those of a stack."""
+        lines = self._printed.read_text(encoding="utf-8", errors="replace").splitlines()
+        told = [line.strip() for line in lines if line.strip() and not line.startswith(("#", "Stack:"))]
+        return f"; on stderr: {' | '.join(told[-LINES:])}" if told else ""
 
 
-def _environment() -> dict[str, str]:
-    """Our environment, without what would make the Python inside the office take a virtual environment for its home."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
-    folders = kept.get("PATH", os.defpath).split(os.pathsep)
-    kept["PATH"] = os.pathsep.join(f for f in folders if not Path(f).is_relative_to(sys.prefix))
-    return kept
+def _start(python: str, program: str, profile: Path, bundled: Path, printed: Path) -> "subprocess.Popen[str]":
+    with printed.open("wb") as stderr:
+        return subprocess.Popen(
+            [python, str(SERVER), program, str(profile), str(bundled)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            encoding="utf-8",
+            env=environment(),
+        )
 
 
 def _unpack(oxt: Path, bundled: Path) -> None:

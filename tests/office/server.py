@@ -17,7 +17,6 @@ from pathlib import Path
 
 import uno
 from com.sun.star.beans import PropertyValue
-from com.sun.star.lang import DisposedException
 from com.sun.star.uno import Exception as UnoException
 
 START_WITHIN_S = 120
@@ -91,7 +90,7 @@ class Program:
         try:
             self.desktop.terminate()
             self._process.wait(STOP_WITHIN_S)
-        except (DisposedException, subprocess.TimeoutExpired):
+        except (UnoException, subprocess.TimeoutExpired):
             self._kill()
 
 
@@ -176,6 +175,14 @@ class Session:
         listed = self._program.service("com.sun.star.sheet.FunctionDescriptions")
         return {name: _description(listed.getByName(name)) if listed.hasByName(name) else None for name in names}
 
+    def load(self, url, implementation):
+        """Load an extension's Python as the office does, which keeps to itself why it cannot; the exception says it."""
+        try:
+            loader = self._program.service("com.sun.star.loader.Python")
+        except UnoException as e:
+            raise RuntimeError(f"the Python inside LibreOffice does not start: {e}") from None
+        loader.activate(implementation, "", url, None)
+
     def _range(self, sheet, address):
         found = self._document.Sheets.getByName(sheet).getCellRangeByName(address)
         where = found.RangeAddress
@@ -222,13 +229,17 @@ def serve(session):
         try:
             answer = {"ok": getattr(session, request.pop("do"))(**request)}
         except Exception as e:  # whatever UNO raises must reach the test, not end the session
-            answer = {"failed": f"{type(e).__name__}: {e}"}
+            answer = {"failed": f"{type(e).__name__}: {str(e).partition(', traceback follows')[0]}"}
         print(json.dumps(answer), flush=True)
     session.close()  # an office that ends with a document open leaves its lock file behind
 
 
 if __name__ == "__main__":
-    office = Program(*sys.argv[1:])
+    try:
+        office = Program(*sys.argv[1:])
+    except RuntimeError as e:
+        print(json.dumps({"failed": str(e)}), flush=True)
+        sys.exit(1)
     try:
         print(json.dumps({"ok": "ready"}), flush=True)
         serve(Session(office))
