@@ -8,6 +8,7 @@ The tables are CSV files in capacity/data, read when first asked for. Names matc
 
 import csv
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
@@ -21,13 +22,15 @@ Row = Mapping[str, Value]
 
 _TEXTS: Final = {
     *("name", "source", "date", "note"),
-    *("hub_id", "model_type", "native_quantization"),
+    *("hub_id", "model_type", "native_quantization", "native_format"),
     *("vendor", "usable_basis", "interconnect_kind", "confidence"),
     *("provider", "gpu", "commitment"),
     *("kind", "alias", "key"),
 }
 # a cell that begins so could be taken for a formula by a spreadsheet that reads the file
 _FORMULA: Final = ("=", "+", "-", "@")
+
+OWN_MODELS: Final = "CAPACITY_MODELS"  # environment variable: a team's file, for functions that take a model's name
 
 # facts by the names that `capacity model --json` gives them
 _ALSO: Final = {"layers": "num_hidden_layers", "kv_bytes_per_token": "kv_bytes_per_token_full"}
@@ -88,6 +91,8 @@ class Table:
         try:
             with path.open(encoding="utf-8-sig", newline="") as lines:
                 extra = list(_rows(lines, str(path), self.columns))
+        except OSError as error:
+            raise CallError(f"cannot read {path}: {error.strerror or error}") from None
         except (UnicodeDecodeError, csv.Error) as error:
             raise CallError(f"{path} must be a CSV file in UTF-8: {error}") from None
         return Table(self.kind, self.columns, chain(self.rows, extra), self._aliases)
@@ -101,6 +106,16 @@ def is_text(column: str) -> bool:
 def models(extra: str | Path | None = None) -> Table:
     """The models, with those of a file in the same columns."""
     return _table("models", "model") if extra is None else _table("models", "model").with_file(extra)
+
+
+def known_models() -> Table:
+    """The models, with those of the file that the environment variable CAPACITY_MODELS names; read once."""
+    return _with_own(os.environ.get(OWN_MODELS, ""))
+
+
+@cache
+def _with_own(path: str) -> Table:
+    return models(path or None)
 
 
 def gpus(extra: str | Path | None = None) -> Table:

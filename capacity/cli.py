@@ -30,6 +30,10 @@ _UsageError: Final[Any] = typer.BadParameter.__base__
 
 _WIDE: Final = 1000  # columns of output that is no terminal: nothing is wrapped or cut
 
+_OWN_MODELS: Final = typer.Option(
+    metavar="FILE", help="Your own models: a file that `capacity model --add` made; else that of CAPACITY_MODELS."
+)
+
 app = typer.Typer(
     name="capacity",
     help="Capacity planning for LLM serving fleets: requests to tokens to replicas, GPUs and dollars.",
@@ -76,21 +80,27 @@ def plan(
     model: Annotated[str | None, typer.Option(metavar="NAME", help="A model of the catalogue.")] = None,
     gpu: Annotated[str | None, typer.Option(metavar="NAME", help="A GPU of the catalogue.")] = None,
     quant: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="Weights in bf16, fp8, int4, fp4 or mxfp4; fp8 if left out.")
+        str | None,
+        typer.Option(
+            metavar="FORMAT", help="Weights in bf16, fp8, int4, fp4, mxfp4, or native as stored; fp8 if left out."
+        ),
     ] = None,
     kv: Annotated[str | None, typer.Option(metavar="TYPE", help="KV cache in bf16 or fp8; bf16 if left out.")] = None,
     refine: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Switch a refinement on, or all; may be repeated.")
     ] = None,
+    models: Annotated[Path | None, _OWN_MODELS] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON, with exact values.")] = False,
 ) -> None:
     """Print the plan, step by step: the worked example's, unless a model and a GPU are chosen or inputs are set."""
+    from .catalogue import known_models
+    from .catalogue import models as read_models
     from .request import Choice, answer
 
-    found = answer(settings or [], Choice(model, gpu, quant, kv), refine or [])
-    if found.misses:
-        missing = " ".join(f"--refine {name}" for name in found.misses)
-        typer.echo(f"note: {model} is priced as a dense model with grouped KV heads; add {missing}", err=True)
+    known = read_models(models) if models else known_models()
+    found = answer(settings or [], Choice(model, gpu, quant, kv), refine or [], known)
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
     if as_json:
         typer.echo(json.dumps([_as_json(r) for r in found.results], indent=2))
     else:
@@ -100,19 +110,15 @@ def plan(
 @app.command()
 def build(
     path: Annotated[Path, typer.Argument(help="The workbook to write.")] = Path("capacity.xlsx"),
-    models: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your own models: a file that `capacity model --add` made.")
-    ] = None,
+    models: Annotated[Path | None, _OWN_MODELS] = None,
 ) -> None:
     """Write the workbook: inputs, audit, batch and request tables, models, GPUs, prices, functions, checks."""
     from workbook.build import build as build_workbook
 
+    from .catalogue import known_models
     from .catalogue import models as read_models
 
-    try:
-        known = read_models(models)
-    except OSError as error:
-        raise CallError(f"cannot read {models}: {error.strerror or error}") from None
+    known = read_models(models) if models else known_models()
     _write(path, ".xlsx", "workbook", lambda target: build_workbook(target, known))
     typer.echo("It opens in Excel and LibreOffice; without the add-in it calculates in plain cell arithmetic.")
 

@@ -26,7 +26,7 @@ def model(
     >>> model("llama-3.3-70b", "kv_bytes_per_token_full")
     327680.0
     """
-    return catalogue.models().value(name, field)
+    return catalogue.known_models().value(name, field)
 
 
 @function(

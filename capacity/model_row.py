@@ -37,7 +37,7 @@ def _fact(facts: ModelFacts, column: str) -> Any:
     value = getattr(facts, _RENAMED.get(column, column))
     if column == "max_context_config":
         return value or ""  # the one fact that a config may not tell
-    return int(value or 0) if not isinstance(value, str) else value
+    return value if isinstance(value, str | float) else int(value or 0)
 
 
 def append(path: Path, cells: Mapping[str, Any]) -> None:

@@ -37,7 +37,7 @@ _NUMBERS: Final = (
 )
 # The plan's steps tell best how a figure comes about. They take from the refined chain's rows what depends on the
 # architecture: the KV cache, the parameters that a prompt token multiplies, the weights that a step reads.
-_BY_ARCHITECTURE: Final = {"kv_bytes_per_token": "kv_full_typed", "kv_gb_per_seq": "kv_gb_per_seq"}
+_BY_ARCHITECTURE: Final = {"kv_bytes_per_token": "kv_mean_bytes", "kv_gb_per_seq": "kv_gb_per_seq"}
 _REFS: Final = {
     "prefill_us": {"params_b": "dense_prefill_b+prefill_routed_active_b"},
     "step_gb": {"weights_gb": "dense_read_gb+experts_gb"},
@@ -97,7 +97,7 @@ def plan_for(
     batch: Annotated[float, _optional(Batch)] = 64,
     quant: Annotated[
         str,
-        Text("format of the weights", bounds="one of bf16, fp8, int4, fp4, mxfp4", example="fp8", default="fp8"),
+        Text("format of the weights", bounds="bf16, fp8, int4, fp4, mxfp4 or native", example="fp8", default="fp8"),
     ] = "fp8",
     kv: Annotated[str, Text("type of the KV cache", bounds="bf16 or fp8", example="bf16", default="bf16")] = "bf16",
     usd_per_gpu_hour: Annotated[float, _optional(UsdPerGpuHour)] = 3.5,

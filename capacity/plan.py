@@ -99,6 +99,11 @@ def _step(fn: Callable[..., Any], **details: Any) -> Step:
     return Step(spec.python_name, spec, **details)
 
 
+def step_named(name: str, fn: Callable[..., Any], label: str = "", guard: Guard | None = None, **refs: str) -> Step:
+    """A step that is called otherwise than its function; refs: argument -> the value that it takes."""
+    return Step(name, spec_of(fn), guard=guard, refs=refs, label=label)
+
+
 # The steps by the section in which an audit shows them.
 SECTIONS: Final[dict[str, tuple[Step, ...]]] = {
     "Load in tokens": (

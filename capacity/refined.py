@@ -54,6 +54,8 @@ INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "embedding_params_b",
         "lm_head_params_b",
         "routed_params_b",
+        "dense_bytes",
+        "expert_bytes",
         "experts",
         "experts_per_token",
         "moe_layers",
@@ -63,6 +65,7 @@ INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
         "window_tokens",
         "kv_full_bytes",
         "kv_windowed_bytes",
+        "windowed_kv_heads",
         "state_bytes",
         "kv_replicated",
     ),
@@ -82,14 +85,18 @@ INPUT_GROUPS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
+# Inputs that no function calls so: they take the place of another's argument.
+_APART: Final = {
+    "usable_gb": Number("GB", "usable memory: as CUDA reports it for one GPU", example=150.11, gt=0),
+    "windowed_kv_heads": Number(
+        "heads", "windowed KV heads: of a layer with a window, else as the others", example=8, ge=1, whole=True
+    ),
+}
+
+
 def _inputs() -> dict[str, Number]:
-    known = {n: a for s in REFINED_STEPS for n, a in s.function.args.items() if isinstance(a, Number)}
-    usable = Number("GB", "usable memory: as CUDA reports it for one GPU", example=150.11, gt=0)
-    return {
-        name: usable if name == "usable_gb" else fitted(name) if name in FITTED else known[name]
-        for names in INPUT_GROUPS.values()
-        for name in names
-    }
+    known = {n: a for s in REFINED_STEPS for n, a in s.function.args.items() if isinstance(a, Number)} | _APART
+    return {name: fitted(name) if name in FITTED else known[name] for names in INPUT_GROUPS.values() for name in names}
 
 
 REFINED_INPUTS: Final[dict[str, Number]] = _inputs()
@@ -147,6 +154,10 @@ def _walk(
     if values["accepted"] > values["drafts"]:
         raise Infeasible(
             f"{values['accepted']:g} accepted tokens are more than the {values['drafts']:g} drafts proposed"
+        )
+    if values["expert_parallel"] > values["tp"]:
+        raise Infeasible(
+            f"experts spread over {values['expert_parallel']:g} GPUs are on more than the {values['tp']:g} of a replica"
         )
     shared = [run(step, values) for step in STEPS if step.name in SHARED]
     rows: dict[str, Result | Any] = {}

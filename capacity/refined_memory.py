@@ -9,7 +9,9 @@ from .memory import WeightsGb
 from .numeric import as_float, is_array, maximum, minimum, where
 from .refined_terms import (
     AttentionDp,
+    DenseBytes,
     EmbeddingParamsB,
+    ExpertBytes,
     KvFullBytes,
     KvReplicated,
     KvWindowedBytes,
@@ -21,7 +23,7 @@ from .refined_terms import (
     WindowTokens,
 )
 from .registry import function
-from .terms import BytesPerParam, KvBytes, KvHeads, MemoryFraction, OutputTokens, ParamsB, PromptTokens, ReservedGb, Tp
+from .terms import KvBytes, KvHeads, MemoryFraction, OutputTokens, ParamsB, PromptTokens, ReservedGb, Tp
 from .traffic import ContextTokens
 
 
@@ -37,11 +39,11 @@ def _rest(params_b: float) -> float:
 @function(
     "Weights per GPU as stored",
     returns="GB/GPU",
-    words="(dense x bytes + embedding and LM head x 2 B) x attention-DP / TP + routed experts x bytes / TP",
-    native="(({params_b}-{routed_params_b}-{embedding_params_b}-{lm_head_params_b})*{bytes_per_param}"
-    "+({embedding_params_b}+{lm_head_params_b})*2)*{attention_dp}/{tp}+{routed_params_b}*{bytes_per_param}/{tp}",
-    derivation="({params_b} billion parameters at {bytes_per_param} B, of them {embedding_params_b} +"
-    " {lm_head_params_b} billion at 2 B and {routed_params_b} billion in experts)"
+    words="(dense x bytes + embedding and LM head x 2 B) x attention-DP / TP + routed experts x their bytes / TP",
+    native="(({params_b}-{routed_params_b}-{embedding_params_b}-{lm_head_params_b})*{dense_bytes}"
+    "+({embedding_params_b}+{lm_head_params_b})*2)*{attention_dp}/{tp}+{routed_params_b}*{expert_bytes}/{tp}",
+    derivation="({params_b} billion parameters at {dense_bytes} B, of them {embedding_params_b} +"
+    " {lm_head_params_b} billion at 2 B and {routed_params_b} billion in experts at {expert_bytes} B)"
     " / {tp} GPUs, dense ones held {attention_dp} times = {result} GB per GPU",
     source="Field notes: FP8 checkpoints keep LM head and embedding in BF16: Llama 70B is 72.7 GB, not 70.55",
 )
@@ -50,28 +52,29 @@ def stored_weights_gb(
     routed_params_b: RoutedParamsB,
     embedding_params_b: EmbeddingParamsB,
     lm_head_params_b: LmHeadParamsB,
-    bytes_per_param: BytesPerParam,
+    dense_bytes: DenseBytes,
+    expert_bytes: ExpertBytes,
     tp: Tp,
     attention_dp: AttentionDp,
 ) -> float:
     """Weight bytes of one GPU: embedding and LM head stay in BF16; attention-DP holds all but the experts whole.
 
-    >>> round(stored_weights_gb(70.553706496, 0, 1.050673152, 1.050673152, 1, 2, 1) * 2, 2)
+    >>> round(stored_weights_gb(70.553706496, 0, 1.050673152, 1.050673152, 1, 1, 2, 1) * 2, 2)
     72.66
     """
     outside = embedding_params_b + lm_head_params_b
-    dense = _rest(params_b - routed_params_b - outside) * bytes_per_param + outside * 2
-    return dense * attention_dp / tp + routed_params_b * bytes_per_param / tp
+    dense = _rest(params_b - routed_params_b - outside) * dense_bytes + outside * 2
+    return dense * attention_dp / tp + routed_params_b * expert_bytes / tp
 
 
 @function(
     "Dense weights read per step",
     returns="GB/GPU",
     words="((parameters - routed experts - embedding - LM head) x bytes + LM head x 2 B) x attention-DP / TP",
-    native="(({params_b}-{routed_params_b}-{embedding_params_b}-{lm_head_params_b})*{bytes_per_param}"
+    native="(({params_b}-{routed_params_b}-{embedding_params_b}-{lm_head_params_b})*{dense_bytes}"
     "+{lm_head_params_b}*2)*{attention_dp}/{tp}",
     derivation="({params_b} - {routed_params_b} - {embedding_params_b} - {lm_head_params_b} billion"
-    " at {bytes_per_param} B + LM head at 2 B) / {tp} GPUs, held {attention_dp} times = {result} GB per GPU",
+    " at {dense_bytes} B + LM head at 2 B) / {tp} GPUs, held {attention_dp} times = {result} GB per GPU",
     source="Field notes: weights read once a step, without the input embedding, LM head in BF16",
 )
 def dense_read_gb(
@@ -79,7 +82,7 @@ def dense_read_gb(
     routed_params_b: RoutedParamsB,
     embedding_params_b: EmbeddingParamsB,
     lm_head_params_b: LmHeadParamsB,
-    bytes_per_param: BytesPerParam,
+    dense_bytes: DenseBytes,
     tp: Tp,
     attention_dp: AttentionDp,
 ) -> float:
@@ -89,24 +92,24 @@ def dense_read_gb(
     35.277
     """
     dense = _rest(params_b - routed_params_b - embedding_params_b - lm_head_params_b)
-    return (dense * bytes_per_param + lm_head_params_b * 2) * attention_dp / tp
+    return (dense * dense_bytes + lm_head_params_b * 2) * attention_dp / tp
 
 
 @function(
     "Routed experts per GPU",
     returns="GB/GPU",
     words="routed experts x bytes / TP",
-    native="{routed_params_b}*{bytes_per_param}/{tp}",
-    derivation="{routed_params_b} billion x {bytes_per_param} B / {tp} GPUs = {result} GB per GPU",
+    native="{routed_params_b}*{expert_bytes}/{tp}",
+    derivation="{routed_params_b} billion x {expert_bytes} B / {tp} GPUs = {result} GB per GPU",
     source="Field notes: decode reads the routed experts that a batch touches",
 )
-def experts_gb(routed_params_b: RoutedParamsB, bytes_per_param: BytesPerParam, tp: Tp) -> float:
+def experts_gb(routed_params_b: RoutedParamsB, expert_bytes: ExpertBytes, tp: Tp) -> float:
     """Bytes of routed experts that one GPU holds; 0 for a dense model.
 
     >>> experts_gb(654, 1, 8)
     81.75
     """
-    return routed_params_b * bytes_per_param / tp
+    return routed_params_b * expert_bytes / tp
 
 
 @function(
@@ -145,16 +148,46 @@ def kv_copies(kv_heads: KvHeads, tp: Tp, kv_replicated: KvReplicated, attention_
 
 
 KvCopies = Annotated[float, Number("count", "KV copies: GPUs that hold the same KV cache", example=kv_copies, ge=1)]
+WindowedCopies = Annotated[
+    float, Number("count", "windowed copies: GPUs that hold the same KV of windowed layers", example=kv_copies, ge=1)
+]
+
+
+@function(
+    "KV bytes per token at a context",
+    returns="B/token",
+    words="growing + (windowed x min(context, window) + state) / context, at least 1 token",
+    native="{kv_full_bytes}+({kv_windowed_bytes}*MIN({context_tokens},{window_tokens})+{state_bytes})"
+    "/MAX(1,{context_tokens})",
+    derivation="{kv_full_bytes} B + ({kv_windowed_bytes} B x at most {window_tokens} tokens + {state_bytes} B of state)"
+    " / {context_tokens} tokens = {result} B per token",
+    source="Field notes: windowed layers hold min(context, window), hybrids a constant state per sequence",
+)
+def kv_mean_bytes(
+    context_tokens: ContextTokens,
+    kv_full_bytes: KvFullBytes,
+    kv_windowed_bytes: KvWindowedBytes,
+    window_tokens: WindowTokens,
+    state_bytes: StateBytes,
+) -> float:
+    """KV bytes per token of a sequence of some length: what it holds, shared by its tokens, each held once.
+
+    >>> kv_mean_bytes(3200, 81920, 425984, 1024, 0)
+    218234.88
+    """
+    capped = kv_windowed_bytes * minimum(context_tokens, window_tokens)
+    return kv_full_bytes + (capped + state_bytes) / maximum(1.0, context_tokens)
 
 
 @function(
     "KV per sequence per GPU, by architecture",
     returns="GB/GPU",
-    words="((growing x context + windowed x min(context, window)) x copies + state) / TP",
-    native="(({kv_full_bytes}*{context_tokens}+{kv_windowed_bytes}*MIN({context_tokens},{window_tokens}))*{kv_copies}"
-    "+{state_bytes})/{tp}/1E9",
-    derivation="({kv_full_bytes} B x {context_tokens} tokens + {kv_windowed_bytes} B x at most {window_tokens} tokens)"
-    " x {kv_copies} copies + {state_bytes} B of state, / {tp} GPUs = {result} GB per GPU",
+    words="(growing x context x copies + windowed x min(context, window) x windowed copies + state) / TP",
+    native="({kv_full_bytes}*{context_tokens}*{kv_copies}"
+    "+{kv_windowed_bytes}*MIN({context_tokens},{window_tokens})*{windowed_copies}+{state_bytes})/{tp}/1E9",
+    derivation="({kv_full_bytes} B x {context_tokens} tokens x {kv_copies} copies"
+    " + {kv_windowed_bytes} B x at most {window_tokens} tokens x {windowed_copies} copies"
+    " + {state_bytes} B of state) / {tp} GPUs = {result} GB per GPU",
     source="Field notes: windowed layers hold min(context, window), hybrids a constant state per sequence",
 )
 def kv_seq_gb(
@@ -164,15 +197,16 @@ def kv_seq_gb(
     window_tokens: WindowTokens,
     state_bytes: StateBytes,
     kv_copies: KvCopies,
+    windowed_copies: WindowedCopies,
     tp: Tp,
 ) -> float:
     """KV cache of one sequence on one GPU: full attention grows, windows are capped, hybrids keep a state.
 
-    >>> kv_seq_gb(3200, 327680, 0, 0, 0, 1, 2)
+    >>> kv_seq_gb(3200, 327680, 0, 0, 0, 1, 1, 2)
     0.524288
     """
     windowed = kv_windowed_bytes * minimum(context_tokens, window_tokens)
-    return ((kv_full_bytes * context_tokens + windowed) * kv_copies + state_bytes) / tp / 1e9
+    return (kv_full_bytes * context_tokens * kv_copies + windowed * windowed_copies + state_bytes) / tp / 1e9
 
 
 @function(

@@ -28,6 +28,13 @@ LmHeadParamsB = Annotated[
     float, Number("billion", "LM head: once per sequence in prefill, every step in decode", example=1.050673152, ge=0)
 ]
 RoutedParamsB = Annotated[float, Number("billion", "routed experts: parameters of all of them", example=0, ge=0)]
+DenseBytes = Annotated[
+    float,
+    Number("B/param", "dense bytes: per parameter outside experts, embedding and LM head, as stored", example=1, gt=0),
+]
+ExpertBytes = Annotated[
+    float, Number("B/param", "expert bytes: per parameter of the routed experts, as stored", example=1, gt=0)
+]
 Experts = Annotated[
     float, Number("experts", "experts: routed experts of a layer, 1 when dense", example=1, ge=1, whole=True)
 ]

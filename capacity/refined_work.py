@@ -5,7 +5,7 @@ from typing import Annotated
 
 from .arguments import Number
 from .errors import Infeasible
-from .numeric import as_float, is_array, minimum, where
+from .numeric import as_float, is_array, maximum, minimum, where
 from .refined_terms import (
     ActiveParamsB,
     AttentionDp,
@@ -21,7 +21,7 @@ from .refined_terms import (
     fitted,
 )
 from .registry import function
-from .terms import BandwidthTbS, Layers, PeakTflops, PromptTokens, Tp
+from .terms import BandwidthTbS, CacheHit, Layers, PeakTflops, PromptTokens, Tp
 
 Efficiency = Annotated[
     float, Number("fraction", "FLOP efficiency: share of the peak that is reached", example=0.5, gt=0, le=1)
@@ -111,22 +111,71 @@ def flops_us(
 
 
 @function(
+    "Tokens of a prompt in the cache",
+    returns="tokens",
+    words="prompt x cache hit rate",
+    native="{prompt_tokens}*{cache_hit}",
+    derivation="{prompt_tokens} tokens x {cache_hit} = {result} tokens in the cache",
+    source="Field notes: the hit rate of the prefix cache multiplies prefill by (1 - h)",
+)
+def cached_tokens(prompt_tokens: PromptTokens, cache_hit: CacheHit = 0) -> float:
+    """Tokens of a prompt that prefill need not compute: a prefix that the cache holds.
+
+    >>> cached_tokens(3000, 0.5)
+    1500.0
+    """
+    return prompt_tokens * cache_hit
+
+
+CachedTokens = Annotated[
+    float, Number("tokens", "cached: tokens of a prompt that the cache holds", example=cached_tokens, ge=0)
+]
+
+
+@function(
+    "Tokens seen in a window, added up",
+    returns="count",
+    words="min(tokens, window) x (2 x tokens - min(tokens, window))",
+    native="MIN({tokens},{window_tokens})*(2*{tokens}-MIN({tokens},{window_tokens}))",
+    derivation="each of {tokens} tokens sees those before it, at most {window_tokens}: {result}, counted twice",
+    source="Tokens within the window see 1, 2, 3, ..., those behind it see the window: twice the area under that line",
+)
+def seen_area(
+    tokens: Annotated[float, Number("tokens", "tokens: length of a prompt or a prefix", example=3000, ge=0)],
+    window_tokens: WindowTokens,
+) -> float:
+    """Twice the tokens that so many tokens see together in a windowed layer.
+
+    >>> seen_area(3000, 4096), seen_area(3000, 128)
+    (9000000.0, 751616.0)
+    """
+    seen = minimum(tokens, window_tokens)
+    return seen * (2 * tokens - seen)
+
+
+SeenArea = Annotated[float, Number("count", "area: twice the tokens seen together", example=seen_area, ge=0)]
+
+
+@function(
     "Tokens seen in a window",
     returns="tokens",
-    words="min(prompt, window) x (2 - min(prompt, window) / prompt)",
-    native="MIN({prompt_tokens},{window_tokens})"
-    "*(2-MIN({prompt_tokens},{window_tokens})/({prompt_tokens}+({prompt_tokens}=0)))",
-    derivation="a window of {window_tokens} in a prompt of {prompt_tokens} tokens = {result} tokens",
+    words="(area up to the end of the prompt - area up to the end of the cached prefix) / tokens computed",
+    native="MAX(0,{prompt_area}-{cached_area})"
+    "/MAX({prompt_tokens}-{cached_tokens},({prompt_tokens}<={cached_tokens})*1)",
+    derivation="({prompt_area} up to token {prompt_tokens} - {cached_area} up to token {cached_tokens})"
+    " / tokens between = {result} tokens",
     source="A token sees its window, those at the start of the prompt less; equals the prompt where it fits the window",
 )
-def seen_tokens(prompt_tokens: PromptTokens, window_tokens: WindowTokens) -> float:
-    """Twice the mean number of tokens that a windowed layer sees, which is the prompt where no window bites.
+def seen_tokens(
+    prompt_area: SeenArea, cached_area: SeenArea, prompt_tokens: PromptTokens, cached_tokens: CachedTokens
+) -> float:
+    """Twice the mean number of tokens that a computed one sees in a windowed layer; 0 where none is computed.
 
-    >>> seen_tokens(3000, 4096), round(seen_tokens(3000, 128), 1)
-    (3000.0, 250.5)
+    >>> seen_tokens(9e6, 0, 3000, 0), round(seen_tokens(751616, 0, 3000, 0), 1), seen_tokens(751616, 367616, 3000, 1500)
+    (3000.0, 250.5, 256.0)
     """
-    seen = minimum(prompt_tokens, window_tokens)
-    return seen * (2 - seen / (prompt_tokens + (prompt_tokens == 0)))
+    computed = prompt_tokens - cached_tokens
+    return as_float(maximum(0.0, prompt_area - cached_area) / where(computed > 0, computed, 1.0))
 
 
 SeenTokens = Annotated[
@@ -137,10 +186,12 @@ SeenTokens = Annotated[
 @function(
     "Attention time per prompt token",
     returns="us/token",
-    words="2 x (width of full layers x prompt + width of windowed layers x tokens seen) / (TP x BF16 peak x MFU)",
-    native="2*({attention_width}*{prompt_tokens}+{windowed_width}*{seen_tokens})"
+    words="2 x (width of full layers x prompt x (1 + cache hit rate) + width of windowed layers x tokens seen)"
+    " / (TP x BF16 peak x MFU)",
+    native="2*({attention_width}*{prompt_tokens}*(1+{cache_hit})+{windowed_width}*{seen_tokens})"
     "/({tp}*{bf16_tflops}*1E12*{flop_efficiency})*1E6",
-    derivation="2 x ({attention_width} x {prompt_tokens} tokens + {windowed_width} x {seen_tokens})"
+    derivation="2 x ({attention_width} x {prompt_tokens} tokens x (1 + {cache_hit} cached)"
+    " + {windowed_width} x {seen_tokens})"
     " / ({tp} GPUs x {bf16_tflops} TFLOP/s x {flop_efficiency}) = {result} us",
     source="Field notes: 2 x layers x heads x head size x prompt; 2.8% of 2N at 3k tokens, 28% at 30k for Llama 70B",
 )
@@ -152,13 +203,18 @@ def attention_us(
     tp: Tp,
     bf16_tflops: Bf16Tflops,
     flop_efficiency: Efficiency,
+    cache_hit: CacheHit = 0,
 ) -> float:
-    """Replica time of causal attention per prompt token, at the BF16 peak even when weights are FP8.
+    """Replica time of causal attention per computed token, at the BF16 peak even when weights are FP8.
+
+    A token behind a cached prefix attends to that prefix as well.
 
     >>> round(attention_us(3000, 655360, 0, 0, 2, 989, 0.5), 2)
     3.98
+    >>> round(attention_us(3000, 655360, 0, 0, 2, 989, 0.5, 0.5), 2)
+    5.96
     """
-    seen = attention_width * prompt_tokens + windowed_width * seen_tokens
+    seen = attention_width * prompt_tokens * (1 + cache_hit) + windowed_width * seen_tokens
     return 2 * seen / (tp * bf16_tflops * 1e12 * flop_efficiency) * 1e6
 
 
@@ -213,11 +269,11 @@ ActivationUs = Annotated[float, Number("us/token", "activations", example=activa
 @function(
     "Refined prefill time per prompt token",
     returns="us/token",
-    words="dense + experts + attention + traffic + fixed time / prompt",
+    words="dense + experts + attention + traffic + fixed time / tokens computed",
     native="{dense_us}+{experts_us}+{attention_us}+{prompt_traffic_us}"
-    "+{prefill_fixed_ms}*1E3/({prompt_tokens}+({prompt_tokens}=0))",
+    "+{prefill_fixed_ms}*1E3/MAX({prompt_tokens}-{cached_tokens},({prompt_tokens}<={cached_tokens})*1)",
     derivation="{dense_us} dense + {experts_us} experts + {attention_us} attention + {prompt_traffic_us} traffic"
-    " + {prefill_fixed_ms} ms / {prompt_tokens} tokens = {result} us per prompt token",
+    " + {prefill_fixed_ms} ms / ({prompt_tokens} tokens - {cached_tokens} cached) = {result} us per prompt token",
     source="Field notes: prefill of one request",
 )
 def refined_prefill_us(
@@ -227,11 +283,13 @@ def refined_prefill_us(
     prompt_traffic_us: Annotated[float, Number("us/token", "traffic per prompt token", example=16.93, ge=0)],
     prefill_fixed_ms: Annotated[float, Number("ms", "fixed time per prompt", example=prefill_fixed_ms, ge=0)],
     prompt_tokens: PromptTokens,
+    cached_tokens: CachedTokens,
 ) -> float:
-    """Replica time that one prompt token costs in prefill, all terms together.
+    """Replica time that a computed prompt token costs in prefill, all terms together.
 
-    >>> round(refined_prefill_us(69.18, 0, 3.98, 16.93, 5.88, 3000), 2)
+    >>> round(refined_prefill_us(69.18, 0, 3.98, 16.93, 5.88, 3000, 0), 2)
     92.05
     """
-    fixed = prefill_fixed_ms * 1e3 / (prompt_tokens + (prompt_tokens == 0))
-    return dense_us + experts_us + attention_us + prompt_traffic_us + fixed
+    computed = prompt_tokens - cached_tokens
+    fixed = prefill_fixed_ms * 1e3 / where(computed > 0, computed, 1.0)
+    return as_float(dense_us + experts_us + attention_us + prompt_traffic_us + fixed)

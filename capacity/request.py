@@ -1,11 +1,12 @@
 """What `capacity plan` is asked for: settings, a choice from the catalogue, refinements; and the plan for it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from . import plan as seed
 from . import refined
 from .arguments import typed
+from .catalogue import Table, gpus
 from .errors import CallError, UnknownName
 from .plan import Result, Step
 from .selection import chosen
@@ -31,13 +32,15 @@ class Answer(NamedTuple):
     results: list[Result]
     inputs: dict[str, float]
     heads: dict[str, str]  # name of a section's first step -> its title
-    misses: tuple[str, ...]  # refinements without which the chosen model is mispriced
+    notes: tuple[str, ...]  # what a reader of the plan must know of the choice
 
 
-def answer(settings: Sequence[str], choice: Choice = NOTHING, refine: Sequence[str] = ()) -> Answer:
+def answer(
+    settings: Sequence[str], choice: Choice = NOTHING, refine: Sequence[str] = (), models: Table | None = None
+) -> Answer:
     """The worked example's plan with the choice and then the settings in place, refined where that is asked for."""
     on = _switches(refine)
-    facts = _facts(choice, on)
+    facts = _facts(choice, on, models)
     given = _settings(settings)
     known = [*seed.INPUTS, *(refined.REFINED_INPUTS if on else ())]
     for name in given:
@@ -45,15 +48,14 @@ def answer(settings: Sequence[str], choice: Choice = NOTHING, refine: Sequence[s
             raise UnknownName("input", name, known)
     own = {name: given.pop(name) for name in refined.REFINED_INPUTS if on and name in given}
     inputs = _validated({n: x for n, x in facts.items() if n in seed.INPUTS} | given)
+    notes = tuple(_notes(choice, facts, on, inputs["tp"]))
     if not on:
-        return Answer(seed.plan(inputs), inputs, _heads(seed.SECTIONS.items()), _misses(facts))
+        return Answer(seed.plan(inputs), inputs, _heads(seed.SECTIONS.items()), notes)
     inputs |= {name: x for name, x in facts.items() if name in refined.REFINED_INPUTS}
     inputs |= {name: refined.REFINED_INPUTS[name].check(name, typed(x)) for name, x in own.items()}
     load = [("Load in tokens", [step for step in seed.STEPS if step.name in refined.SHARED])]
     heads = _heads([*load, *refined.SECTIONS.items()])
-    return Answer(
-        refined.refined_results(inputs, on)[0], inputs, heads, tuple(n for n in _misses(facts) if n not in on)
-    )
+    return Answer(refined.refined_results(inputs, on)[0], inputs, heads, notes)
 
 
 def _switches(refine: Iterable[str]) -> dict[str, bool]:
@@ -64,13 +66,13 @@ def _switches(refine: Iterable[str]) -> dict[str, bool]:
     return dict.fromkeys(refined.SWITCHES if ALL in names else names, True)
 
 
-def _facts(choice: Choice, on: Mapping[str, bool]) -> dict[str, float]:
+def _facts(choice: Choice, on: Mapping[str, bool], models: Table | None) -> dict[str, float]:
     if choice.model is None or choice.gpu is None:
         if choice != NOTHING:
             raise CallError("--model and --gpu go together, and --quant and --kv with them")
         return {}
     formats = {name: x for name, x in (("quant", choice.quant), ("kv", choice.kv)) if x is not None}
-    return chosen(choice.model, choice.gpu, switches=on, **formats)  # type: ignore[arg-type]  # texts for quant and kv
+    return chosen(choice.model, choice.gpu, switches=on, models=models, **formats)  # type: ignore[arg-type]  # texts
 
 
 def _settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -99,10 +101,23 @@ def _heads(sections: Iterable[tuple[str, Iterable[Any]]]) -> dict[str, str]:
     return {next(s.name for s in entries if isinstance(s, Step)): title for title, entries in sections}
 
 
+def _notes(choice: Choice, facts: Mapping[str, float], on: Mapping[str, bool], tp: float) -> Iterator[str]:
+    """What the plan does not say of itself: terms missing for this model, figures that nobody has published."""
+    if choice.model is None or choice.gpu is None:
+        return
+    missing = " ".join(f"--refine {name}" for name in _misses(facts) if name not in on)
+    if missing:
+        yield f"{choice.model} is priced as a dense model with grouped KV heads; add {missing}"
+    gpu = gpus().row(choice.gpu)
+    if "usable_memory" in on and gpu["usable_gb"] is None:
+        yield f"usable memory of {gpu['name']} is not known: the vendor's {gpu['memory_gb']:g} GB count"
+    domain = gpu["max_gpus_fast_domain"]
+    if isinstance(domain, float) and tp > domain:
+        yield f"{tp:g} GPUs of a replica are more than the {domain:g} x {gpu['name']} that a fast link connects"
+
+
 def _misses(facts: Mapping[str, float]) -> tuple[str, ...]:
     """What the worked example's chain does not know of a model: experts, and a cache that is not layers x KV heads."""
-    if not facts:
-        return ()
     as_counted = 2 * facts["layers"] * facts["kv_heads"] * facts["head_dim"] * 2
     other = facts["kv_full_bytes"] != as_counted or facts["state_bytes"] > 0
     needed = {"active_params": facts["routed_params_b"] > 0, "kv_layout": other}

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from . import catalogue
 from .errors import UnknownName
 
-__all__ = ["KV_TYPES", "QUANTIZATIONS", "Quantization", "chosen", "kernels"]
+__all__ = ["FORMATS", "KV_TYPES", "NATIVE", "QUANTIZATIONS", "Quantization", "chosen", "kernels"]
 
 
 class Quantization(NamedTuple):
@@ -29,6 +29,8 @@ QUANTIZATIONS: Final[dict[str, Quantization]] = {
     "fp4": Quantization(0.5625, ("fp4_tflops",)),
     "mxfp4": Quantization(0.53125, ("fp8_tflops", "bf16_tflops"), needs="fp4_tflops"),
 }
+NATIVE: Final = "native"  # as the checkpoint stores them
+FORMATS: Final = (*QUANTIZATIONS, NATIVE)
 KV_TYPES: Final[dict[str, float]] = {"bf16": 2.0, "fp8": 1.0}  # bytes per element
 
 # input -> column of the models; those in billions, and those taken as they are
@@ -53,7 +55,6 @@ _GPU: Final = {"bandwidth_tb_s": "bandwidth_tb_s", "gpu_gb": "memory_gb"}
 # input -> column of the GPUs, and the one refinement that needs it: without that it may be unknown
 _REFINED_GPU: Final = {
     "bf16_tflops": ("bf16_tflops", "attention_flops"),
-    "usable_gb": ("usable_gb", "usable_memory"),
     "link_gb_s": ("interconnect_gb_s_bidir", "communication"),
 }
 
@@ -66,6 +67,7 @@ def chosen(
     kv: str = "bf16",
     tp: float = 2,
     switches: Collection[str] | None = None,
+    models: catalogue.Table | None = None,
 ) -> dict[str, float]:
     """The inputs of both chains that follow from names of the catalogue and of QUANTIZATIONS and KV_TYPES.
 
@@ -76,6 +78,7 @@ def chosen(
         kv: the type of the KV cache
         tp: GPUs of one replica, as it is given
         switches: refinements in force; a fact that only others need is left out where it is not known. None: all
+        models: where the model is looked up; by default the catalogue with a team's own
     Returns: input -> value; inputs that are the engine's or the user's are not in it
     Errors: UnknownName for a name that does not exist, NotKnown for a fact that the catalogue lacks
 
@@ -83,27 +86,49 @@ def chosen(
     >>> inputs["params_b"], inputs["bytes_per_param"], inputs["peak_tflops"], inputs["link_gb_s"]
     (70.553706496, 0.52, 989.0, 450.0)
     """
-    quant, kv = _one_of("quantization", quant, QUANTIZATIONS), _one_of("KV type", kv, KV_TYPES)
-    models, gpus = catalogue.models(), catalogue.gpus()
+    kv_bytes = KV_TYPES[_one_of("KV type", kv, KV_TYPES)]
+    models, gpus = models or catalogue.known_models(), catalogue.gpus()
     facts = {column: models.value(model, column) for column in _COLUMNS}
-    weights, kv_bytes = QUANTIZATIONS[quant], KV_TYPES[kv]
+    weights = _weights(models, model, _one_of("quantization", quant, FORMATS))
+    form = QUANTIZATIONS[weights.format]
+    full_heads, windowed_heads = (_number(facts, f"{kind}_key_value_heads") for kind in ("full", "windowed"))
     return {
         **{name: _number(facts, column) / 1e9 for name, column in _BILLIONS.items()},
         **{name: _number(facts, column) for name, column in _MODEL.items()},
         **_embedding(facts),
         **_experts(facts),
-        "kv_heads": _number(facts, "full_key_value_heads") or _number(facts, "windowed_key_value_heads"),
+        "kv_heads": full_heads or windowed_heads,
+        "windowed_kv_heads": windowed_heads or full_heads,
         # an indexer's keys grow as well, in their own type: what the KV type changes is taken back before
         "kv_full_bytes": _number(facts, "kv_bytes_per_token_full")
         + _number(facts, "indexer_bytes_per_token") * KV_TYPES["bf16"] / kv_bytes,
-        "kernels": kernels(facts, quantized=quant != "bf16"),
-        "bytes_per_param": float(weights.bytes_per_param),
+        "kernels": kernels(facts, quantized=weights.format != "bf16"),
+        "bytes_per_param": weights.average,
+        "dense_bytes": weights.dense,
+        "expert_bytes": weights.experts,
         "kv_bytes": kv_bytes,
         "tp": float(tp),
-        "peak_tflops": _peak(gpus, gpu, weights),
+        "peak_tflops": _peak(gpus, gpu, form),
         **{name: float(gpus.value(gpu, column)) for name, column in _GPU.items()},
         **_refined_gpu(gpus, gpu, switches),
     }
+
+
+class _Weights(NamedTuple):
+    """The format in which most weights multiply, and bytes per parameter: of all, of dense ones, of experts."""
+
+    format: str
+    average: float
+    dense: float
+    experts: float
+
+
+def _weights(models: catalogue.Table, model: str, quant: str) -> _Weights:
+    if quant != NATIVE:
+        per_param = float(QUANTIZATIONS[quant].bytes_per_param)
+        return _Weights(quant, per_param, per_param, per_param)
+    total, size, dense, experts = (float(models.value(model, column)) for column in _NATIVE)
+    return _Weights(str(models.value(model, "native_format")), size / total, dense, experts)
 
 
 def kernels(facts: Mapping[str, Any], *, quantized: bool) -> float:
@@ -127,6 +152,10 @@ def kernels(facts: Mapping[str, Any], *, quantized: bool) -> float:
     return mixers * attention + dense + _number(facts, "moe_layers") * experts
 
 
+_NATIVE: Final = (
+    *("total_params", "weight_bytes_native"),
+    *("native_dense_bytes_per_param", "native_expert_bytes_per_param"),
+)
 _COLUMNS: Final = (
     *_BILLIONS.values(),
     *_MODEL.values(),
@@ -137,7 +166,7 @@ _COLUMNS: Final = (
 )
 
 
-def _one_of(kind: str, name: str, known: Mapping[str, Any]) -> str:
+def _one_of(kind: str, name: str, known: Collection[str]) -> str:
     key = name.strip().casefold()
     if key not in known:
         raise UnknownName(kind, name, known)
@@ -177,6 +206,8 @@ def _refined_gpu(gpus: catalogue.Table, gpu: str, switches: Collection[str] | No
     for name, (column, switch) in _REFINED_GPU.items():
         if row[column] is not None or switches is None or switch in switches:
             found[name] = float(gpus.value(gpu, column))
+    # engines report less or more than the vendor prints; where nobody has published it, the vendor's figure stands
+    found["usable_gb"] = float(row["usable_gb"] or gpus.value(gpu, "memory_gb"))
     if "link_gb_s" in found:
         found["link_gb_s"] /= 2  # the catalogue adds both directions
     return found

@@ -83,7 +83,7 @@ def test_a_checkpoint_is_called_as_its_folder(capsys: pytest.CaptureFixture[str]
         (R1, ["--add", "own.csv", "--name", "=1"], "name must not begin with =, +, - or @, as a formula does: '=1'"),
         (R1, ["--add", "own.csv", "--name", "a\nb"], "name must be one line of printable characters: 'a\\nb'"),
         (R1, ["--add", "no/own.csv", "--name", "x"], "cannot write no/own.csv: No such file or directory"),
-        (R1, ["--add", ".", "--name", "x"], "cannot write .: Is a directory"),
+        (R1, ["--add", ".", "--name", "x"], "cannot read .: Is a directory"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(

@@ -1,10 +1,14 @@
 """`capacity plan` with a model and a GPU of the catalogue, and with refinements."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from configs import CONFIGS
 
+from capacity import catalogue
+from capacity.call import ExcelError, call
 from capacity.cli import main
 from capacity.plan import INPUTS, STEPS, plan
 from capacity.refined import REFINED_INPUTS, REFINED_STEPS, SHARED, SWITCHES, refined_plan
@@ -53,6 +57,36 @@ def test_what_the_first_chain_misprices_is_said(capsys: pytest.CaptureFixture[st
     for model in ("Llama-3.1-8B", "Qwen2.5-72B"):
         assert asked(capsys, "--model", model, "--gpu", "H200")[1] == ""
     assert asked(capsys, *R1, "--refine", "all")[1] == ""
+
+
+def test_what_is_guessed_or_not_priced_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    llama = ("--model", "Llama-3.1-8B", "--quant", "bf16")
+    _, err = asked(capsys, *llama, "--gpu", "L4", "--refine", "usable_memory", "--set", "tp=1")
+    assert err == "note: usable memory of L4 is not known: the vendor's 24 GB count\n"
+    _, err = asked(capsys, *llama, "--gpu", "H100", "--set", "tp=16")
+    assert err == "note: 16 GPUs of a replica are more than the 8 x H100 SXM that a fast link connects\n"
+    assert asked(capsys, *llama, "--gpu", "H100", "--set", "tp=8")[1] == ""
+
+
+def test_a_team_plans_with_its_own_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the file of --models, or of CAPACITY_MODELS, by which the functions know it as well."""
+    file, config = tmp_path / "own.csv", CONFIGS["DeepSeek-R1"]
+    assert main(["model", str(config), "--add", str(file), "--name", "our R1"]) == 0
+    capsys.readouterr()
+    known, _ = asked(capsys, *R1)
+    assert asked(capsys, "--model", "our r1", "--gpu", "h200", "--models", str(file))[0] == known
+    assert main(["plan", "--model", "our r1", "--gpu", "h200"]) == 2
+    assert "no model is called 'our r1'" in capsys.readouterr().err
+    assert call("MODEL", ["our r1", "total_params"]) == ExcelError("#N/A")
+    monkeypatch.setenv("CAPACITY_MODELS", str(file))
+    assert asked(capsys, "--model", "our r1", "--gpu", "h200")[0] == known
+    assert call("MODEL", ["our r1", "total_params"]) == catalogue.models().value("DeepSeek-R1", "total_params")
+    asks = [["gpus", name, "H200", 5.0, 3000.0, 400.0, 8.0] for name in ("our R1", "DeepSeek-R1")]
+    assert call("PLAN", asks[0]) == call("PLAN", asks[1])
+    monkeypatch.setenv("CAPACITY_MODELS", str(tmp_path / "missing.csv"))
+    assert call("MODEL", ["DeepSeek-R1", "total_params"]) == ExcelError("#VALUE!")
 
 
 @pytest.mark.parametrize(
@@ -105,10 +139,6 @@ def test_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         (["--refine", "all", "--set", "drfts=1"], "no input is called 'drfts'; did you mean 'drafts'?"),
         (["--refine", "all", "--set", "drafts=x"], "drafts must be a number: 'x'"),
         (["--refine", "all", "--set", "experts=0"], "experts must be a whole number >= 1: 0"),
-        (
-            ["--model", "DeepSeek-R1", "--gpu", "MI300X", "--refine", "usable_memory"],
-            "usable_gb of MI300X is not known",
-        ),
     ],
 )
 def test_what_is_wrong(args: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from capacity.errors import Infeasible
 from capacity.plan import STEPS, plan
 from capacity.refined import REFINED_INPUTS, SWITCHES, refined_plan
 from workbook.recalculate import recalculate
-from workbook.sheets import audit, inputs, refined, refined_inputs
+from workbook.sheets import audit, inputs, refined, refined_inputs, requests
 
 # A mixture of experts with MLA, roughly DeepSeek-R1 on 8 GPUs: parts that a dense model leaves at zero all count.
 SPARSE = {
@@ -51,6 +51,9 @@ CASES: dict[str, Case] = {
     "windows and state": (WINDOWED, ALL_ON),
     "speculation": ({"drafts": 3.0, "accepted": 1.4, "draft_ms": 2.0}, ALL_ON),
     "no prompt": ({"prompt_tokens": 0.0}, ALL_ON),
+    "half cached": (WINDOWED | {"cache_hit": 0.5}, ALL_ON),
+    "all cached": (WINDOWED | {"cache_hit": 1.0}, ALL_ON),
+    "weights apart": (SPARSE | {"dense_bytes": 2.0, "expert_bytes": 0.53125, "windowed_kv_heads": 4.0}, ALL_ON),
     "no output": ({"output_tokens": 0.0}, ALL_ON),
     "weights do not fit": ({"gpu_gb": 20.0, "usable_gb": 20.0}, ALL_ON),
     "at odds": ({"experts_per_token": 2.0}, ALL_ON),
@@ -90,6 +93,27 @@ def test_coverage_of_the_field_notes() -> None:
 def test_no_more_accepted_than_drafted() -> None:
     with pytest.raises(Infeasible, match="2 accepted tokens are more than the 1 drafts proposed"):
         refined_plan({"accepted": 2, "drafts": 1}, {"speculation": True})
+
+
+def test_experts_over_more_gpus_than_a_replica_has() -> None:
+    with pytest.raises(Infeasible, match="experts spread over 8 GPUs are on more than the 2 of a replica"):
+        refined_plan({"expert_parallel": 8}, {"parallelism": True})
+
+
+@pytest.mark.parametrize("cache_hit", [0.5, 0.9])
+def test_behind_a_cached_prefix(cache_hit: float) -> None:
+    """Computed tokens attend to the prefix too, in a window to what it holds; a prompt's fixed time is not cached."""
+    on = {"attention_flops": True, "fixed_time": True}
+    given = {"prompt_tokens": 30_000, "cache_hit": cache_hit, "windowed_width": 655_360, "window_tokens": 1_024}
+    rows = refined_plan(given, on)
+    computed = range(int(30_000 * cache_hit), 30_000)
+    seen = sum(i + min(i, 1_024) for i in computed)  # of full and of windowed layers, which are of one width here
+    attention_s = 4 * 655_360 * seen / (2 * 989e12 * 0.5)
+    dense_s = len(computed) * 2 * 70.553706496e9 / (2 * 1_979e12 * 0.5)
+    fixed_s = 4.09e-3 + 80 * 22.43e-6
+    per_prompt_s = rows["prefill_us"].value * len(computed) / 1e6
+    assert per_prompt_s == pytest.approx(attention_s + dense_s + fixed_s, rel=1e-3)
+    assert rows["prefill_load"].value == pytest.approx(50 * per_prompt_s)
 
 
 def test_directions() -> None:
@@ -136,6 +160,20 @@ def test_every_row_equals_python(case: str, four_ways: FourWays) -> None:
     for way in four_ways.values():
         for name, row in rows.items():
             assert agree(way[case]["Refined", f"F{refined.ROWS[name]}"], value(row)), name
+
+
+@pytest.mark.parametrize("case", ["attention_flops", "all on", "windows and state", "half cached", "sparse, on"])
+def test_a_request_is_priced_at_its_own_length(case: str, four_ways: FourWays) -> None:
+    """On Requests a row costs what the plan says of a request when all are like that one."""
+    given, on = CASES[case]
+    step_rows = refined_plan(given, on)
+    for row, request in enumerate(requests.REQUESTS, 6):
+        lengths = {"prompt_tokens": request.prompt_tokens, "output_tokens": request.output_tokens}
+        prefill_us = refined_plan({**given, **lengths}, on)["prefill_us"].value
+        computed = request.prompt_tokens * (1 - given.get("cache_hit", 0))
+        work = computed * prefill_us / 1e6 + request.output_tokens / step_rows["replica_tps"].value
+        for way in four_ways.values():
+            assert agree(way[case]["Requests", f"F{row}"], work)
 
 
 def test_the_guard_of_sparse_models(four_ways: FourWays) -> None:

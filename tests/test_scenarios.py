@@ -214,8 +214,8 @@ class Hand:
         stored = (m.layers + m.experts) * rig.weight_bytes + (embedding + m.table) * 2
         self.weights_gb = stored / rig.count / 1e9
         self.kv_bytes_per_token = m.kv_bytes
-        held = m.kv_bytes * CONTEXT + m.windowed_bytes * min(CONTEXT, m.window)
-        on_one_gpu = held if m.replicated else held / rig.count
+        self.held = m.kv_bytes * CONTEXT + m.windowed_bytes * min(CONTEXT, m.window)
+        on_one_gpu = self.held if m.replicated else self.held / rig.count
         self.kv_gb_per_seq = on_one_gpu / 1e9
         pool = rig.memory * 0.92 - 3e9 - stored / rig.count
         self.max_seqs = pool // on_one_gpu
@@ -253,6 +253,7 @@ def test_the_refined_chain_gives_them(name: str) -> None:
     hand, found, inputs = vars(Hand(*SCENARIOS[name][:2])), rows(name), given(name)
     found |= {"total_b": inputs["params_b"], "active_b": inputs["active_params_b"]}
     found |= {"kv_bytes_per_token": found["kv_full_typed"]}
+    found |= {"held": found["kv_mean_bytes"] * CONTEXT}
     for figure, x in hand.items():
         assert found[figure] == pytest.approx(x, rel=1e-12), figure
 
@@ -267,7 +268,7 @@ def test_the_plan_in_one_cell_gives_them(name: str) -> None:
         return capacity.plan_for(what, name, rig.gpu, 10, PROMPT, OUTPUT, rig.count, rig.batch, rig.quant)
 
     assert ask("kv_gb_per_seq") == pytest.approx(hand.kv_gb_per_seq, rel=1e-12)
-    assert ask("kv_bytes_per_token") == hand.kv_bytes_per_token
+    assert ask("kv_bytes_per_token") == pytest.approx(hand.held / CONTEXT, rel=1e-12)
     assert ask("weights_gb") == pytest.approx(hand.total_b * rig.weight_bytes / rig.count, rel=1e-12)
     # dense models as the worked example has them: with embedding and head
     multiplied_b = hand.total_b if model.of == 1 else (model.layers + model.experts * model.chosen / model.of) / 1e9
@@ -282,6 +283,13 @@ def test_latent_attention_is_held_by_every_rank() -> None:
         assert value(refined_plan(inputs, ON)["kv_gb_per_seq"]) == pytest.approx(70_272 * CONTEXT / 1e9)
     apart = refined_plan(given("DeepSeek-R1") | {"attention_dp": 8}, ON | {"parallelism": True})
     assert value(apart["kv_gb_per_seq"]) == pytest.approx(70_272 * CONTEXT / 8 / 1e9)
+
+
+def test_windowed_layers_have_their_own_copies() -> None:
+    """gemma-4-31B at TP 8: a KV head of the full layers is on two GPUs (4 heads), one of the others on one (16)."""
+    full, windowed = 10 * 2 * 4 * 512 * 2 * CONTEXT, 50 * 2 * 16 * 256 * 2 * 1_024
+    inputs = chosen("gemma-4-31B", "H200 SXM", tp=8)
+    assert value(refined_plan(inputs, ON)["kv_gb_per_seq"]) == pytest.approx((full * 2 + windowed) / 8 / 1e9)
 
 
 def test_a_window_stops_growing() -> None:

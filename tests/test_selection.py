@@ -6,8 +6,8 @@ from capacity import catalogue
 from capacity.constants import FITTED
 from capacity.errors import NotKnown, UnknownName
 from capacity.plan import INPUTS
-from capacity.refined import REFINED_INPUTS
-from capacity.selection import KV_TYPES, QUANTIZATIONS, chosen, kernels
+from capacity.refined import REFINED_INPUTS, refined_plan
+from capacity.selection import FORMATS, KV_TYPES, chosen, kernels
 
 ARGUMENTS = {**INPUTS, **REFINED_INPUTS}
 # what no model and no GPU says: load, policy, engine, fitted constants
@@ -25,7 +25,7 @@ def test_the_worked_example_exactly() -> None:
 
 
 @pytest.mark.parametrize("model", catalogue.models().names)
-@pytest.mark.parametrize("quant", QUANTIZATIONS)
+@pytest.mark.parametrize("quant", FORMATS)
 def test_every_model_is_within_bounds(model: str, quant: str) -> None:
     for kv in KV_TYPES:
         for name, x in chosen(model, "B300", quant=quant, kv=kv, tp=8).items():
@@ -95,7 +95,6 @@ def test_windows_with_other_heads() -> None:
         ({"kv": "q"}, UnknownName, "no KV type is called 'q'; the KV types are bf16, fp8"),
         ({"gpu": "A100 80GB SXM"}, NotKnown, "fp8_tflops of A100 80GB SXM is not known"),
         ({"quant": "fp4"}, NotKnown, "fp4_tflops of H200 SXM is not known"),
-        ({"gpu": "MI300X"}, NotKnown, "usable_gb of MI300X is not known"),
     ],
 )
 def test_what_is_unknown(changed: dict[str, str], family: type[Exception], sentence: str) -> None:
@@ -105,9 +104,26 @@ def test_what_is_unknown(changed: dict[str, str], family: type[Exception], sente
     assert str(caught.value) == sentence
 
 
-def test_facts_of_refinements_that_are_off_may_lack() -> None:
-    inputs = chosen("Llama-3.3-70B", "MI300X", switches=["kv_layout", "communication"])
-    assert "usable_gb" not in inputs
-    assert inputs["link_gb_s"] == 448
-    with pytest.raises(NotKnown, match="usable_gb of MI300X is not known"):
-        chosen("Llama-3.3-70B", "MI300X", switches=["usable_memory"])
+def test_memory_that_nobody_has_published_is_the_vendors() -> None:
+    assert chosen("Llama-3.3-70B", "MI300X")["usable_gb"] == 192
+
+
+@pytest.mark.parametrize("model", catalogue.models().names)
+def test_native_weights_are_those_of_the_checkpoint(model: str) -> None:
+    """In both chains, to the byte: the first by the mean of all, the refined one by dense weights and experts."""
+    stored = float(catalogue.models().value(model, "weight_bytes_native"))
+    rows = refined_plan(chosen(model, "B300", quant="native", tp=16), {"stored_weights": True})
+    assert rows["weights_gb"].value * 16e9 == pytest.approx(stored, rel=1e-12)
+    rows = refined_plan(chosen(model, "B300", quant="native", tp=16))
+    assert rows["weights_gb"].value * 16e9 == pytest.approx(stored, rel=1e-12)
+
+
+def test_native_multiplies_as_most_weights_are_stored() -> None:
+    for model, gpu, peak in (
+        ("gpt-oss-120b", "H100 SXM", 989),
+        ("gpt-oss-120b", "B200", 4500),
+        ("DeepSeek-R1", "H200 SXM", 1979),
+        ("gemma-4-31B", "B200", 9000),
+        ("Qwen3-32B", "H200 SXM", 989),
+    ):
+        assert chosen(model, gpu, quant="native")["peak_tflops"] == peak

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from office import Office
 
-from capacity import catalogue
 from capacity.call import ExcelError
 from capacity.plan import INPUTS
-from capacity.refined import REFINED_INPUTS, SWITCHES
+from capacity.refined import REFINED_INPUTS
 from capacity.selection import chosen
 from workbook.recalculate import recalculate
 from workbook.sheets import audit, inputs, models, refined_inputs
@@ -26,6 +25,9 @@ CHOICES = [
     ("GLM-5.2", "H200 SXM", "fp8", "fp8"),
     ("Mistral-7B-v0.1", "L40S", "fp8", "bf16"),
     ("Kimi-K2", "GB200", "int4", "fp8"),
+    ("gpt-oss-120b", "B200", "native", "bf16"),
+    ("gemma-4-31B", "B200", "native", "fp8"),
+    ("Qwen3-32B", "A100 80GB SXM", "native", "bf16"),
 ]
 
 
@@ -39,11 +41,10 @@ def edits(choice: tuple[str, str, str, str]) -> dict[tuple[str, str], Any]:
 
 
 def expected(model: str, gpu: str, quantization: str, kv_type: str) -> dict[str, float]:
-    """The facts as the Python side chooses them, and the vendor's memory where CUDA's is not known."""
-    facts = chosen(model, gpu, quant=quantization, kv=kv_type, switches=set(SWITCHES) - {"usable_memory"})
+    """The facts as the Python side chooses them."""
+    facts = chosen(model, gpu, quant=quantization, kv=kv_type)
     facts.pop("tp")
-    memory = catalogue.gpus().row(gpu)
-    return facts | {"usable_gb": memory["usable_gb"] or memory["memory_gb"]}
+    return facts
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: " on ".join(c[:2]))

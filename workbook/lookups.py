@@ -1,5 +1,7 @@
 """What follows from the chosen model, GPU, quantization and KV type: a formula for each input that is such a fact."""
 
+from capacity.selection import NATIVE
+
 from .sheets import gpus, models
 from .sheets.facts import FactSheet
 
@@ -19,31 +21,42 @@ def peaks(gpu_row: str) -> dict[str, str]:
     return {"bf16": bf16, "fp8": fp8, "int4": bf16, "fp4": fp4, "mxfp4": f"IF({fp4}>0,{fp8},{bf16})"}
 
 
-def of_inputs(model_row: str, gpu_row: str, weights: tuple[str, str, str], kv: tuple[str, str]) -> dict[str, str]:
-    """Formulas of the facts on Inputs.
+def stored_format(model_row: str) -> str:
+    """The format in which the model's checkpoint stores most of its weights."""
+    return _fact(models.SHEET, "native_format", model_row)
 
-    weights: place of the quantization in its list, cells of bytes per weight, of peaks; kv: likewise of KV types.
-    """
-    place, byte_cells, peak_cells = weights
+
+def stored_bytes(model_row: str) -> str:
+    """Bytes per parameter of the model's checkpoint, the mean of all."""
+    size, count = (_fact(models.SHEET, field, model_row) for field in ("weight_bytes_native", "total_params"))
+    return f"{size}/{count}"
+
+
+def of_inputs(model_row: str, gpu_row: str, type_bytes: str, peak: str, kv_bytes: str) -> dict[str, str]:
+    """Formulas of the facts on Inputs; the last three are those of what follows from the types chosen."""
     full_heads, windowed_heads = (
         _fact(models.SHEET, f"{kind}_key_value_heads", model_row) for kind in ("full", "windowed")
     )
-    kv_place, kv_cells = kv
     return {
         "params_b": _fact(models.SHEET, "total_params", model_row),
-        "bytes_per_param": f"INDEX({byte_cells},{place})",
+        "bytes_per_param": type_bytes,
         "layers": _fact(models.SHEET, "num_hidden_layers", model_row),
         "kv_heads": f"{full_heads}+({full_heads}=0)*{windowed_heads}",  # where no layer sees everything
         "head_dim": _fact(models.SHEET, "head_dim", model_row),
-        "kv_bytes": f"INDEX({kv_cells},{kv_place})",
-        "peak_tflops": f"INDEX({peak_cells},{place})",
+        "kv_bytes": kv_bytes,
+        "peak_tflops": peak,
         "bandwidth_tb_s": _fact(gpus.SHEET, "bandwidth_tb_s", gpu_row),
         "gpu_gb": _fact(gpus.SHEET, "memory_gb", gpu_row),
     }
 
 
-def of_facts(model_row: str, gpu_row: str, quantization: str, kv_bytes: str) -> dict[str, str]:
-    """Formulas of the facts on Facts."""
+def of_facts(model_row: str, gpu_row: str, weights: tuple[str, str, str], kv: tuple[str, str]) -> dict[str, str]:
+    """Formulas of the facts on Facts.
+
+    weights: the quantization, its format, bytes per parameter; kv: KV heads, bytes of an element.
+    """
+    quantization, form, bytes_per_param = weights
+    kv_heads, kv_bytes = kv
     fields = {
         "active_params_b": "active_params",
         # a matrix that serves as embedding and LM head counts once, as LM head: the catalogue has no LM head then
@@ -59,14 +72,21 @@ def of_facts(model_row: str, gpu_row: str, quantization: str, kv_bytes: str) -> 
         "state_bytes": "state_bytes_per_sequence",
         "kv_replicated": "kv_replicated_per_rank",
     }
+    stored = {f"{kind}_bytes": f"native_{kind}_bytes_per_param" for kind in ("dense", "expert")}
     kernels = [_fact(models.SHEET, f"kernels_{kind}", model_row) for kind in ("quantized", "bf16")]
     usable, vendor = (_fact(gpus.SHEET, field, gpu_row) for field in ("usable_gb", "memory_gb"))
+    windowed_heads = _fact(models.SHEET, "windowed_key_value_heads", model_row)
     return {
         **{name: _fact(models.SHEET, field, model_row) for name, field in fields.items()},
+        **{
+            name: f'CHOOSE(1+({quantization}="{NATIVE}"),{bytes_per_param},{_fact(models.SHEET, field, model_row)})'
+            for name, field in stored.items()
+        },
+        "windowed_kv_heads": f"{windowed_heads}+({windowed_heads}=0)*{kv_heads}",  # where no layer has a window
         # an indexer's keys grow as well, in their own type: what the KV type changes is taken back before
         "kv_full_bytes": f"{_fact(models.SHEET, 'kv_bytes_per_token_full', model_row)}"
         f"+{_fact(models.SHEET, 'indexer_bytes_per_token', model_row)}*2/{kv_bytes}",
-        "kernels": f'CHOOSE(1+({quantization}="bf16"),{kernels[0]},{kernels[1]})',
+        "kernels": f'CHOOSE(1+({form}="bf16"),{kernels[0]},{kernels[1]})',
         "experts": f"MAX(1,{_fact(models.SHEET, 'n_experts', model_row)})",
         "experts_per_token": f"MAX(1,{_fact(models.SHEET, 'experts_per_token', model_row)})",
         "bf16_tflops": _fact(gpus.SHEET, "bf16_tflops", gpu_row),

@@ -33,6 +33,9 @@ class ModelFacts:
     # what the refined model needs beyond that; not in as_dict
     model_type: str
     native_quantization: str  # bf16, fp32, or the method of the config
+    native_format: str  # of weight_bytes, the one in which most weights are stored; "" where it is none of them
+    native_dense_bytes_per_param: float  # outside routed experts, embedding and LM head; those count as BF16
+    native_expert_bytes_per_param: float  # of routed experts; a dense model's are those of its other weights
     hidden_size: int
     vocab_size: int
     tie_word_embeddings: bool
@@ -106,7 +109,7 @@ def model_facts(config: Mapping[str, Any] | str | Path) -> ModelFacts:
         layers=len(model.layers),
         weight_bytes={**weights.by_format(tensors, total), "native": stored.bytes(tensors)},
         model_type=model.config.kind,
-        native_quantization=stored.name,
+        **_stored(model, tensors, stored),
         hidden_size=model.hidden,
         vocab_size=model.vocabulary,
         tie_word_embeddings=model.tied,
@@ -173,6 +176,21 @@ def _tensors(model: _Model) -> Iterator[Tensor]:
     yield Tensor("norm", model.hidden)
     if not model.tied:
         yield Tensor(weights.HEAD, model.embedding, linear=True)
+
+
+def _stored(model: _Model, tensors: list[Tensor], stored: weights.Stored) -> dict[str, Any]:
+    """How the checkpoint stores its weights."""
+    experts = [t for t in tensors if t.routed]
+    outside = model.embedding * (1 if model.tied else 2)
+    routed, total = sum(t.size for t in experts), sum(t.size for t in tensors)
+    expert_bytes = stored.bytes(experts)
+    dense = (stored.bytes(tensors) - expert_bytes - 2 * outside) / (total - routed - outside)
+    return {
+        "native_quantization": stored.name,
+        "native_format": stored.format(tensors),
+        "native_dense_bytes_per_param": dense,
+        "native_expert_bytes_per_param": expert_bytes / routed if routed else dense,
+    }
 
 
 def _routed(part: Part) -> int:

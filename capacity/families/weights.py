@@ -19,7 +19,9 @@ INT4: Final = 0.52  # with a scale and a zero point for each group of 128
 FP4: Final = 0.5625  # NVFP4: an FP8 scale for each 16
 MXFP4: Final = 0.53125  # an 8-bit exponent for each 32
 MXFP8: Final = 1.03125
+INT4_BITS, INT4_LIMIT = 0.5, 0.625  # bytes per weight of 4 bits, with the scales of any group of 16 and more
 
+_FORMATS: Final = {4: "bf16", 2: "bf16", FP8: "fp8", MXFP8: "fp8", FP4: "fp4", MXFP4: "mxfp4"}
 _TYPES: Final = {"bfloat16": 2, "float16": 2, "float32": 4}
 _EXPERTS: Final = (r"re:.*\.experts\.",)
 
@@ -52,6 +54,7 @@ class Stored(NamedTuple):
     name: str
     rules: tuple[Rule, ...]
     plain: int  # bytes per parameter of everything that is not quantized
+    integers: bool = False  # what is below 16 bits is integers, which multiply at another type
 
     def bytes(self, tensors: Iterable[Tensor]) -> int:
         """Of tensors by their full names."""
@@ -59,6 +62,17 @@ class Stored(NamedTuple):
         for tensor in tensors:
             total += tensor.size * (self._matrix(tensor.name) if tensor.linear else self.plain)
         return round(total)
+
+    def format(self, tensors: Iterable[Tensor]) -> str:
+        """The common format of most of the matrices, as it multiplies; "" for one that is not common."""
+        sizes: dict[float, int] = {}
+        for tensor in (t for t in tensors if t.linear):
+            per_weight = self._matrix(tensor.name)
+            sizes[per_weight] = sizes.get(per_weight, 0) + tensor.size
+        most = max(sizes, key=lambda per_weight: sizes[per_weight])
+        if self.integers and most < FP8:
+            return "int4" if INT4_BITS <= most < INT4_LIMIT else ""
+        return "" if self.integers and most < 2 else _FORMATS.get(most, "")
 
     def _matrix(self, name: str) -> float:
         return next(per for rule in self.rules if (per := rule(name)) is not None)
@@ -83,7 +97,18 @@ def stored(c: Config, wrapper: Config) -> Stored:
         return Stored({2: "bf16", 4: "fp32"}[plain], (_all(plain),), plain)
     q = owner.part("quantization_config")
     method = q.choice("quant_method", _METHODS, "modelopt" if q.has("quant_algo") else None)
-    return Stored(method, (*_METHODS[method](q, plain, c), _all(plain)), plain)
+    return Stored(method, (*_METHODS[method](q, plain, c), _all(plain)), plain, _of_integers(q, method))
+
+
+def _of_integers(q: Config, method: str) -> bool:
+    """Integers and floats of as many bits take the same room, and multiply at different types."""
+    if method in ("awq", "gptq"):
+        return True
+    if q.has("config_groups"):
+        groups = q.part("config_groups")
+        kinds = [groups.part(name) for name in groups.fields]
+        return any(g.has("weights") and g.part("weights").fields.get("type", "int") == "int" for g in kinds)
+    return str(q.fields.get("quant_algo", "")).startswith(("INT", "W8A", "W4A16_AWQ", "W4A8_AWQ"))
 
 
 def _plain(c: Config, wrapper: Config) -> int:

@@ -11,7 +11,7 @@ from capacity.tpot import MEASURE, SAFE
 
 from ..frame import FIRST_ROW, Column, frame, letter, link, put, put_text
 from ..style import color_checks
-from . import audit, batch, inputs, refined, refined_inputs, requests
+from . import audit, batch, gpus, inputs, refined, refined_inputs, requests
 from .blocks import BATCH_LAST, REQUEST_LAST
 
 TITLE: Final = "Checks"
@@ -62,7 +62,8 @@ def checks() -> tuple[Check, ...]:
     batch_checks = f"{batch.TITLE}!{batch.CHECK}6:{batch.CHECK}{BATCH_LAST}"
     request_checks = f"{requests.TITLE}!{requests.CHECK}6:{requests.CHECK}{REQUEST_LAST}"
     seed = audit.cell("busy_replicas")
-    own = f"({a('kv_full_typed')}+{a('kv_windowed_typed')})"
+    own = a("kv_mean_bytes")
+    domain = f"INDEX({gpus.SHEET.cells('max_gpus_fast_domain')},{inputs.cell('gpu_row')})"
     output, everything = a("output_tps"), f"({a('prompt_tps')}+{a('output_tps')})"
     return (
         Check(
@@ -160,13 +161,21 @@ def checks() -> tuple[Check, ...]:
         ),
         Check(
             "KV bytes per token against the model's own",
-            "2 x layers x KV heads x head size holds for the model, or kv_layout is on; relative difference",
+            "2 x layers x KV heads x head size holds at the mean context, or kv_layout is on; relative difference",
             f"IF(OR({a('kv_layout')},{own}=0),0,ABS({a('kv_bytes_per_token')}/({own})-1))",
             "fraction",
-            "MLA and hybrids: choose the chain Refined and switch kv_layout on",
+            "MLA, windows and hybrids: choose the chain Refined and switch kv_layout on",
             refined.TITLE,
             high="tolerance",
             tolerance="tolerance",
+        ),
+        Check(
+            "GPUs of a replica beyond those that a fast link connects",
+            "TP is at most the fast domain of the GPU chosen, where that is known",
+            f"({domain}>0)*MAX(0,{a('tp')}-{domain})",
+            "GPUs",
+            "Smaller TP, or a GPU with a larger domain: all-reduces over a network are not priced",
+            inputs.TITLE,
         ),
         Check(
             ROOM,

@@ -9,11 +9,11 @@ from openpyxl.worksheet.worksheet import Worksheet
 from capacity.arguments import Number
 from capacity.plan import INPUT_GROUPS, INPUTS
 from capacity.refined import SWITCHES
-from capacity.selection import KV_TYPES, QUANTIZATIONS
+from capacity.selection import FORMATS, KV_TYPES, NATIVE, QUANTIZATIONS
 
 from ..frame import FIRST_ROW, HEADER_ROW, frame, grouped_rows, letter, put, put_text, section
 from ..input_rows import CHECK, COLUMNS, ROW_HEIGHT, SEED, VALUE, Note, choice_row, number_row, read_notes
-from ..lookups import of_inputs, peaks, row_of
+from ..lookups import of_inputs, peaks, row_of, stored_bytes, stored_format
 from ..style import CAUTION, color_checks, color_words
 from . import gpus, models
 from .blocks import BATCH_CELLS, FACT_CELLS, REQUEST_CELLS
@@ -28,7 +28,7 @@ LISTS: Final[dict[str, tuple[str, ...]]] = {
     "chain": ("Seed", "Refined"),
     "switch": ("on", "off"),
     "engine": ("Auto", "Add-in", "Native"),
-    "quantization": tuple(QUANTIZATIONS),
+    "quantization": FORMATS,
     "kv_type": tuple(KV_TYPES),
 }
 ENGINES: Final = LISTS["engine"]
@@ -39,7 +39,7 @@ _LOAD, *_REST = INPUT_GROUPS.values()
 ROWS: Final = grouped_rows(
     [
         _LOAD,
-        [*SELECTION, "model_row", "gpu_row"],
+        [*SELECTION, "model_row", "gpu_row", "weight_format", "native_bytes"],
         *_REST,
         ["chain", *SWITCHES],
         ["engine", "tolerance"],
@@ -65,18 +65,25 @@ def cell(name: str) -> str:
 
 def choices(name: str) -> str:
     """The cells of a list, or of the figures beside it."""
-    beside = {"bytes": "quantization", "peak": "quantization", "kv bytes": "kv_type"}
-    last = FIRST_ROW + len(LISTS[beside.get(name, name)]) - 1
+    figures = {"bytes": len(QUANTIZATIONS), "kv bytes": len(KV_TYPES)}
+    last = FIRST_ROW + (figures.get(name) or len(LISTS[name])) - 1
     return f"${LIST_COLUMNS[name]}${FIRST_ROW}:${LIST_COLUMNS[name]}${last}"
 
 
 def _follows() -> dict[str, str]:
-    place = f"MATCH(${VALUE}${ROWS['quantization']},{choices('quantization')},0)"
-    kv_place = f"MATCH(${VALUE}${ROWS['kv_type']},{choices('kv_type')},0)"
+    def found(cells: str, chosen: str, among: str) -> str:
+        return f"INDEX({cells},MATCH(${VALUE}${ROWS[chosen]},{choices(among)},0))"
+
+    listed = found(choices("bytes"), "weight_format", "quantization")
     peak = LIST_COLUMNS["peak"]
     peak_cells = f"${peak}${PEAK_ROW}:${peak}${PEAK_ROW + len(QUANTIZATIONS) - 1}"
-    rows = f"${VALUE}${ROWS['model_row']}", f"${VALUE}${ROWS['gpu_row']}"
-    return of_inputs(*rows, (place, choices("bytes"), peak_cells), (kv_place, choices("kv bytes")))
+    return of_inputs(
+        f"${VALUE}${ROWS['model_row']}",
+        f"${VALUE}${ROWS['gpu_row']}",
+        f'CHOOSE(1+(${VALUE}${ROWS["quantization"]}="{NATIVE}"),{listed},${VALUE}${ROWS["native_bytes"]})',
+        found(peak_cells, "weight_format", "quantization"),
+        found(choices("kv bytes"), "kv_type", "kv_type"),
+    )
 
 
 FOLLOWS: Final = _follows()
@@ -150,6 +157,16 @@ def _selection(ws: Worksheet, order: int) -> int:
         note = f"Its row in the table of the sheet {sheet.title}"
         put_text(ws, (ROWS[name], 2), f"Row of the {chosen.replace('gpu', 'GPU')}", "Label", "left")
         put(ws, f"{VALUE}{ROWS[name]}", formula, "Calculation", align="right")
+        put_text(ws, (ROWS[name], 13), note, "Note", "left")
+    model_row = f"${VALUE}${ROWS['model_row']}"
+    quantization = f"{VALUE}{ROWS['quantization']}"
+    form = f'CHOOSE(1+({quantization}="{NATIVE}"),{quantization},{stored_format(model_row)})'
+    for name, label, formula, note in (
+        ("weight_format", "Type in which weights multiply", form, "For native that in which most of them are stored"),
+        ("native_bytes", "Bytes per weight as stored", stored_bytes(model_row), "Mean of the checkpoint, for native"),
+    ):
+        put_text(ws, (ROWS[name], 2), label, "Label", "left")
+        put(ws, f"{VALUE}{ROWS[name]}", f"={formula}", "Calculation", "B/param", "right")
         put_text(ws, (ROWS[name], 13), note, "Note", "left")
     for row, formula in enumerate(peaks(f"${VALUE}${ROWS['gpu_row']}").values(), PEAK_ROW):
         put(ws, f"{LIST_COLUMNS['peak']}{row}", f"={formula}", "Calculation", "TFLOP/s", "right")

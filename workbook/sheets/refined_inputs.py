@@ -37,7 +37,12 @@ def cell(name: str) -> str:
     return f"{TITLE}!${VALUE}${ROWS[name]}"
 
 
-FOLLOWS: Final = of_facts(*map(inputs.cell, ("model_row", "gpu_row", "quantization", "kv_bytes")))
+FOLLOWS: Final = of_facts(
+    inputs.cell("model_row"),
+    inputs.cell("gpu_row"),
+    (inputs.cell("quantization"), inputs.cell("weight_format"), inputs.cell("bytes_per_param")),
+    (inputs.cell("kv_heads"), inputs.cell("kv_bytes")),
+)
 
 
 def write(ws: Worksheet) -> None:
@@ -78,16 +83,19 @@ def write(ws: Worksheet) -> None:
 def _at_odds(ws: Worksheet) -> None:
     """Facts that are each in bounds, but cannot be true together: the functions refuse them, cells would not."""
     f = {name: f"N({VALUE}{row})" for name, row in ROWS.items()}
-    outside = f"{f['routed_params_b']}+{f['embedding_params_b']}+{f['lm_head_params_b']}"
+    tp, params = (f"{inputs.TITLE}!{VALUE}{inputs.ROWS[name]}" for name in ("tp", "params_b"))
+    parts = ",".join(f"{VALUE}{ROWS[name]}" for name in ("routed_params_b", "embedding_params_b", "lm_head_params_b"))
+    outside = f"SUM({parts})"
     chosen = f"{f['experts_per_token']}>{f['experts']}"
-    groups = f"MOD(N({inputs.cell('tp')}),MAX(1,{f['attention_dp']}))>0"
+    groups = f"MOD(N({tp}),MAX(1,{f['attention_dp']}))>0"
     more = f"{f['accepted']}>{f['drafts']}"
-    formula = f"=({chosen})+({outside}>N({inputs.cell('params_b')}))+({groups})+({more})"
+    spread = f"{f['expert_parallel']}>{tp}"
+    formula = f"=({chosen})+({outside}>{params})+({groups})+({more})+({spread})"
     inputs.state_row(
         ws,
         AT_ODDS_ROW,
         "facts_at_odds",
         "Facts that cannot be true together",
         formula,
-        "Experts chosen, parts, groups and accepted tokens are not more than experts, parameters, GPUs and drafts",
+        "Experts chosen, parts, groups, accepted tokens: at most experts, parameters, GPUs, drafts",
     )

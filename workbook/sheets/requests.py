@@ -1,13 +1,17 @@
 """Requests: what a single request costs, in replica-seconds and dollars. Two requests can differ by 7x."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import FUNCTIONS
+from capacity.plan import Step
+from capacity.refined import SECTIONS, SHARED
+from capacity.registry import Function
 
-from ..chain import ADDIN, NATIVE
+from ..chain import ADDIN, NATIVE, VALUE
 from ..frame import FIRST_ROW, Column, frame, letter, put, put_text
 from ..style import color_checks, gray_when
 from . import refined
@@ -29,6 +33,13 @@ COLUMNS: Final = (
     Column("Cost of 1,000 requests [USD]", 16, "right"),
     Column("Check", 14, "center"),
 )
+# What a prompt token costs depends on the length of its prompt: these steps are done for each request.
+PREFILL: Final = tuple(
+    step
+    for step in SECTIONS["Prefill"]
+    if step.name in ("cached_tokens", "prompt_area", "cached_area", "seen_tokens", "attention_us", "prefill_us")
+    and isinstance(step, Step)
+)
 WORKING: Final = (
     Column("Add-in", 14, "right"),
     Column("Native", 14, "right"),
@@ -38,7 +49,14 @@ WORKING: Final = (
     Column("Printed: times", 10, "right"),
     Column("As printed", 10, "center"),
     Column("Engines agree", 10, "center"),
+    *(Column(f"{step.quantity}, {engine}", 14, "right") for step in PREFILL for engine in ("add-in", "native")),
 )
+# Where the steps of PREFILL stand, by step and engine.
+OWN: Final = {
+    (step.name, engine): letter(COLUMNS + WORKING, f"{step.quantity}, {word}")
+    for step in PREFILL
+    for engine, word in ((ADDIN, "add-in"), (NATIVE, "native"))
+}
 CHECK: Final = letter(COLUMNS, "Check")
 
 
@@ -47,8 +65,8 @@ def write(ws: Worksheet) -> None:
     frame(
         ws,
         "What does one request cost?",
-        "Replica time: prefill in FLOPs, each prompt token as in the mean prompt, and decode in bytes. Dollars: the "
-        "fleet's bill, shared by work.",
+        "Replica time: prefill in FLOPs, at the request's own length, and decode in bytes, in the planned batch. "
+        "Dollars: the fleet's bill, shared by work.",
         COLUMNS + WORKING,
         freeze=f"C{FIRST_ROW}",
     )
@@ -76,7 +94,8 @@ def _row(ws: Worksheet, row: int) -> None:
     work = f'=IF(E{row}="FAIL",NA(),IF(engine_active="Native",L{row},K{row}))'
     put(ws, f"F{row}", work, "Result", "replica-s", "right")
     cell = refined.cell
-    prefill = f"{c}*(1-{cell('cache_hit')})*{cell('prefill_us')}/1E6"
+    prefill_us = f'CHOOSE(1+(engine_active="Native"),{OWN["prefill_us", ADDIN]}{row},{OWN["prefill_us", NATIVE]}{row})'
+    prefill = f"{c}*(1-{cell('cache_hit')})*{prefill_us}/1E6"
     put(ws, f"G{row}", f"=IF(F{row}=0,0,{prefill}/F{row})", "Calculation", "fraction", "right")
     first = f"F${FIRST_ROW}"
     times = put(ws, f"H{row}", f'=IF({first}=0,"no work",F{row}/{first})', "Calculation", align="right")
@@ -92,22 +111,30 @@ def _row(ws: Worksheet, row: int) -> None:
 
 def _working(ws: Worksheet, row: int, request: RequestRow) -> None:
     """Both engines and the printed figures, to the right of the printed area."""
-    spec = FUNCTIONS["REQUEST_REPLICA_S"]
-    for column, source in (("K", ADDIN), ("L", NATIVE)):
-        refs = {
-            "prompt_tokens": f"$C{row}",
-            "output_tokens": f"$D{row}",
-            "cache_hit": refined.cell("cache_hit"),
-            **{n: refined.cell(n, source) for n in ("prefill_us", "replica_tps")},
-        }
-        formula = spec.formula(refs) if column == "K" else spec.native_formula(refs)
-        put(ws, f"{column}{row}", f"={formula}", "Calculation", "replica-s", "right")
+    for column, engine in (("K", ADDIN), ("L", NATIVE)):
+        _step(ws, row, f"{column}{row}", FUNCTIONS["REQUEST_REPLICA_S"], engine)
+    for step in PREFILL:
+        for engine in (ADDIN, NATIVE):
+            _step(ws, row, f"{OWN[step.name, engine]}{row}", step.function, engine, step.sources())
     for column, value, shown in zip("MNOP", request[1:], ("#,##0", "#,##0", "0.00", '0"x"'), strict=True):
         put(ws, f"{column}{row}", value, "Reference figure", align="right").number_format = shown
     same = f"AND(ROUND(N(F{row}),2)=O{row},ROUND(N(H{row}),0)=P{row})"
     put(ws, f"Q{row}", f'=IF(COUNTIF(E${FIRST_ROW}:E{row},"FAIL")>0,FALSE,{same})', "Calculation", align="center")
     agree = only_one_engine(f"E{row}", f"ABS(K{row}-L{row})<=tolerance*L{row}")
     put(ws, f"R{row}", agree, "Calculation", align="center")
+
+
+def _step(
+    ws: Worksheet, row: int, at: str, spec: Function, engine: str, sources: Mapping[str, str] | None = None
+) -> None:
+    """A function for the request of a row: by the lengths and steps of that row, and the plan's other rows."""
+    refs = {}
+    for argument, source in (sources or {name: name for name in spec.args}).items():
+        own = {"prompt_tokens": "$C", "output_tokens": "$D"}.get(source) or OWN.get((source, engine))
+        taken = source in refined.TAKEN and source not in SHARED
+        refs[argument] = f"{own}{row}" if own else refined.cell(source, VALUE if taken else engine)
+    formula = spec.formula(refs) if engine == ADDIN else spec.native_formula(refs)
+    put(ws, at, f"={formula}", "Calculation", spec.unit, "right")
 
 
 def _validate(ws: Worksheet, name: str) -> None:
