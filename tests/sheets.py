@@ -75,7 +75,7 @@ def references(book: Workbook, ws: Worksheet, cell: Cell) -> Iterator[tuple[str,
         if t.type == Token.OPERAND and t.subtype == Token.RANGE:
             text = book.defined_names[t.value].attr_text if t.value in book.defined_names else t.value
             sheet, _, area = text.rpartition("!")
-            yield (sheet.strip("'") or ws.title, *range_boundaries(area.replace("$", "")))  # type: ignore[misc]
+            yield (sheet.strip("'") or ws.title, *range_boundaries(area.replace("$", "")))  # type: ignore[misc]  # no blanks
 
 
 def precedents(book: Workbook, ws: Worksheet, cell: Cell) -> set[tuple[str, str]]:
