@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -17,12 +18,13 @@ from .sheets import about, models
 from .style import add_styles
 
 
-def build(path: str | Path, known_models: Table | None = None) -> Path:
+def build(path: str | Path, known_models: Table | None = None, extra: Callable[[Workbook], None] | None = None) -> Path:
     """Write the template workbook; every formula cell carries its result.
 
     Arguments:
         path: the file to write
         known_models: the package's models with a team's own, as catalogue.models(file) gives them
+        extra: adds what a host needs to the workbook before it is calculated, such as a sheet of settings
     Raises OSError when the path cannot be written, CallError for more models than there is room for; nothing is left
     behind then.
     """
@@ -30,6 +32,8 @@ def build(path: str | Path, known_models: Table | None = None) -> Path:
     with tempfile.TemporaryDirectory(prefix="llm-capacity-") as folder:
         plain = Path(folder) / "plain.xlsx"
         book = compose(build_date(), known_models)
+        if extra:
+            extra(book)
         book.save(plain)
         ready = Path(folder) / "ready.xlsx"
         finish(plain, ready, recalculate(plain), [alt_text(chart) for ws in book for chart in ws._charts])
