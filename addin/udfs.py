@@ -29,11 +29,27 @@ if sys.platform != "emscripten":
 CATEGORY: Final = "LLM capacity"
 _ERROR: Final = re.compile(r"#(?:N/A|DIV/0!|GETTING_DATA|[A-Z]+[!?])")
 
+# Our macros hand over values, and an error value among them as 0x800A0000 and its number, as a signed integer. xlwings
+# turns these into text in references only. The newer errors, such as #SPILL!, are #VALUE! here: the macros' mapper
+# knows those that every version of Excel can show.
+_ERROR_BASE: Final = 0x800A0000 - 2**32
+_ERROR_NUMBERS: Final = {
+    2000: "#NULL!",
+    2007: "#DIV/0!",
+    2015: "#VALUE!",
+    2023: "#REF!",
+    2029: "#NAME?",
+    2036: "#NUM!",
+    2042: "#N/A",
+}
+
 
 def _cell(x: Any) -> Any:
     """A cell's value as `capacity.call` takes it."""
     if type(x) is str:
         return ExcelError(x) if _ERROR.fullmatch(x) else x
+    if type(x) is int and 2000 <= x - _ERROR_BASE < 2100:
+        return ExcelError(_ERROR_NUMBERS.get(x - _ERROR_BASE, "#VALUE!"))
     return float(x) if type(x) is Decimal else x  # COM hands over cells in currency format as decimals
 
 

@@ -33,6 +33,8 @@ VBA_RESERVED = """
     wend while with withevents write xor
 """
 
+ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
+
 # function, arguments as excel_com.py takes them, the same for `call`
 COM_CALLS: list[tuple[str, list[Any], list[Any]]] = [
     *((name, [], []) for name in FUNCTIONS),
@@ -41,6 +43,11 @@ COM_CALLS: list[tuple[str, list[Any], list[Any]]] = [
     ("GPUS", [{"range": [[26.0], [31.0]]}, {"range": [[2.0, 4.0]]}], [[[26.0], [31.0]], [[2.0, 4.0]]]),
     ("GPUS", [{"range": [[26.0, {"error": "#N/A"}, "x", None]]}, 2.0], [[[26.0, ExcelError("#N/A"), "x", None]], 2.0]),
     ("GPUS", [{"range": [[{"error": "#DIV/0!"}]]}, 2.0], [ExcelError("#DIV/0!"), 2.0]),
+    ("GPUS", [{"values": [[26.0], [31.0]]}, {"values": [[2.0, 4.0]]}], [[[26.0], [31.0]], [[2.0, 4.0]]]),
+    ("GPUS", [{"values": [[26.0, {"error": "#NUM!"}, "x", None]]}, 2.0], [[[26.0, ExcelError("#NUM!"), "x", None]], 2]),
+    *(("GPUS", [{"error": code}, 2.0], [ExcelError(code), 2.0]) for code in ERRORS),
+    ("GPUS", [{"error": "#SPILL!"}, 2.0], [ExcelError("#VALUE!"), 2.0]),
+    ("GPUS", [None, 2.0], [None, 2.0]),
     ("GPUS", [{"range": [[None]]}, 2.0], [None, 2.0]),
     ("GPUS", [True, 2.0], [True, 2.0]),
     ("GPUS", [{"range": [[{"date": "2026-11-29"}]]}, 2.0], [datetime.datetime(2026, 11, 29), 2.0]),
@@ -50,6 +57,7 @@ COM_CALLS: list[tuple[str, list[Any], list[Any]]] = [
     ("COST_PER_HOUR", [52.0, {"range": [[{"currency": "3.5"}]]}], [52.0, 3.5]),
     ("CAPACITY_EXPLAIN", ["REPLICAS", 16.67, {"left out": True}, 2.0], ["REPLICAS", 16.67, OMITTED, 2.0]),
     ("CAPACITY_EXPLAIN", ["REPLICAS", {"range": [[None]]}], ["REPLICAS", None]),
+    ("CAPACITY_EXPLAIN", ["REPLICAS", None], ["REPLICAS", None]),
     ("CAPACITY_EXPLAIN", ["GPUS", {"range": [[26.0], [31.0]]}, 2.0], ["GPUS", [[26.0], [31.0]], 2.0]),
     ("CAPACITY_EXPLAIN", ["NOPE"], ["NOPE"]),
     ("TPOT_VERDICT", [50.0, {"range": [[40.0], [60.0]]}, 30.0], [50.0, [[40.0], [60.0]], 30.0]),

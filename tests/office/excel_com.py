@@ -6,8 +6,9 @@ own, because the stand-ins would reach every later test:
     stdin   [[function, [argument, ...]], ...]
     stdout  {"functions": {name: xlwings' metadata}, "results": [...], "vba": the wrapper module's text}
 
-An argument is a number, text or boolean, or one of {"range": rows}, {"error": "#N/A"}, {"date": "2026-11-29"},
-{"currency": "3.5"}, {"left out": true}; a blank cell is null, both within a range and as {"range": [[null]]}.
+An argument is a number, text or boolean, or one of {"range": rows}, {"values": rows}, {"error": "#N/A"},
+{"date": "2026-11-29"}, {"currency": "3.5"}, {"left out": true}; a blank cell is null, both within a range and as
+{"range": [[null]]}. Our own macros pass the values of a range, xlwings' wrappers the range itself.
 """
 
 import asyncio
@@ -29,6 +30,7 @@ from unittest.mock import MagicMock
 _ = asyncio, concurrent.futures, multiprocessing, subprocess, tempfile
 
 MISSING = -2147352572  # DISP_E_PARAMNOTFOUND, as xlwings' VBA passes it
+SPILL = -2146826243  # xlwings knows only the errors of old
 RANGE_IID = "{00020846-0000-0000-C000-000000000046}"
 
 
@@ -89,6 +91,8 @@ def argument(x, errors):
     ((kind, value),) = x.items()
     if kind == "range":
         return excel_range([[argument(cell, errors) for cell in row] for row in value])
+    if kind == "values":
+        return tuple(tuple(argument(cell, errors) for cell in row) for row in value)
     if kind == "error":
         return errors[value]
     if kind == "date":
@@ -102,6 +106,7 @@ def main():
     from addin import udfs
 
     errors = {code: number for number, code in xlwings._xlwindows.cell_errors.items()}
+    errors["#SPILL!"] = SPILL
     calls = json.load(sys.stdin)
     call = xlwings.udfs.call_udf
     results = [call("addin.udfs", name, [argument(x, errors) for x in args], None, None) for name, args in calls]
