@@ -6,7 +6,7 @@ Option Private Module
 ' over its object.
 
 Private server As Object     ' xlwings' object in Python, kept: to ask for it anew would read all settings in each cell
-Private failure As String    ' why it could not be had: told once, and no cell tries again
+Private failure As String    ' why it could not be had: told once, and not tried again
 
 Public Function CallPython(ByVal functionName As String, ByVal arguments As Variant) As Variant
     On Error GoTo failed
@@ -17,20 +17,10 @@ failed:
 End Function
 
 Public Sub StartPython()
-    ' When the workbook opens: no cell has to wait for Python later, and what is missing is said in words.
-    On Error GoTo failed
+    ' When the workbook opens, so that no cell has to wait for Python later.
+    On Error Resume Next    ' Connect has told why
     Connect
-    Exit Sub
-failed:
-    If Application.DisplayAlerts Then MsgBox StartMessage(failure), vbExclamation, "LLM capacity"
 End Sub
-
-Private Function StartMessage(ByVal reason As String) As String
-    StartMessage = "Python could not be started, so cells that call it show #VALUE!. The plan goes on in " & _
-        "plain cell arithmetic while the engine on the sheet Inputs is Auto." & vbCrLf & vbCrLf & _
-        "The sheet xlwings.conf names the Python; in it, llm-capacity must be installed. " & _
-        "Put it right and open the workbook again." & vbCrLf & vbCrLf & reason
-End Function
 
 Private Function Answer(ByVal functionName As String, ByVal values As Variant) As Variant
     Dim mayRetry As Boolean
@@ -57,8 +47,17 @@ Private Sub Connect()
 failed:
     Set server = Nothing
     failure = Err.Description
-    Err.Raise Err.Number, , failure
+    If failure = "" Then failure = "Error " & Err.Number
+    If Application.DisplayAlerts Then MsgBox FailureMessage, vbExclamation, "LLM capacity"
+    Err.Raise vbObjectError, , failure
 End Sub
+
+Private Function FailureMessage() As String
+    FailureMessage = "Python could not be started, so cells that call it show #VALUE!. The plan goes on in " & _
+        "plain cell arithmetic while the engine on the sheet Inputs is Auto." & vbCrLf & vbCrLf & _
+        "The sheet xlwings.conf names the Python; in it, llm-capacity must be installed. " & _
+        "Put it right and open the workbook again." & vbCrLf & vbCrLf & Left$(failure, 500)
+End Function
 
 Private Function ArgumentValues(ByVal arguments As Variant) As Variant
     ' References as their values: Python need not call back into Excel, which is busy calculating.

@@ -40,21 +40,21 @@ def build(path: str | Path, workbook: str | Path) -> list[Path]:
 
 
 def _texts() -> dict[str, str]:
-    """File name and text of every module that holds code."""
+    """File name and text of every module that holds code; xlwings' as they come, but for the line ends."""
     source = files("xlwings") / "quickstart_standalone.xlsm"
     with as_file(source) as example, ExcelFile(example) as shipped:
         theirs = {name: shipped.get_module(name) for name in (XLWINGS_MODULE, DICTIONARY_CLASS)}
     return {
         f"{WORKBOOK_MODULE}.cls": _lines(workbook_code()),
         **{f"{name}.bas": _lines(text) for name, text in modules().items()},
-        f"{XLWINGS_MODULE}.bas": theirs[XLWINGS_MODULE],
-        f"{DICTIONARY_CLASS}.cls": theirs[DICTIONARY_CLASS],
+        f"{XLWINGS_MODULE}.bas": _lines(theirs[XLWINGS_MODULE]),
+        f"{DICTIONARY_CLASS}.cls": _lines(theirs[DICTIONARY_CLASS]),
     }
 
 
 def _lines(text: str) -> str:
     """Line ends as VBA has them."""
-    return text.replace("\n", "\r\n")
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
 def _allow_macros(source: Path, target: Path) -> None:
