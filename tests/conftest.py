@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from office import Office, OfficeError, soffice, uno_python
 
+from addin import desktop
 from addin.libreoffice import build as build_extension
 from workbook.build import build
 
@@ -59,6 +60,14 @@ def office_without_addin() -> Iterator[Office]:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template workbook, built once; tests must not change it."""
     return build(tmp_path_factory.mktemp("template") / "capacity.xlsx")
+
+
+@pytest.fixture(scope="session")
+def macro_workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The workbook for Excel on Windows with the .xlsx that it was made of beside it; tests must not change it."""
+    folder = tmp_path_factory.mktemp("desktop")
+    plain = build(folder / "plan.xlsx", extra=desktop.add_settings)
+    return desktop.build(folder / "plan.xlsm", plain)[0]
 
 
 @pytest.fixture

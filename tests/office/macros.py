@@ -3,7 +3,8 @@
     macros = Macros("plan.xlsm")
     macros.call("REPLICAS", 16.67, 65.0)        # ExcelError("#NUM!")
     macros.call("GPUS", Cells([[26.0], [31.0]]), 2.0)
-    macros.command()                            # what xlwings starts Python with
+    macros.open()                               # what happens when the workbook opens
+    macros.command("C:\\\\Python\\\\python.exe")    # what xlwings starts it with
 
 Values cross as they do between Excel and xlwings' server: rows, one row flat, one value alone, errors as numbers.
 """
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pyopenvba import ExcelFile, VBAModuleKind
 from pyopenvba.apps.excel import ExcelApplication
-from pyopenvba.interpreter._objects import VBAObject, member, method
+from pyopenvba.interpreter._objects import MemberSpec, VBAObject, member, method
 from pyopenvba.interpreter._values import EMPTY, MISSING, VBAArray, VBAErrorValue, error
 
 from addin import udfs
@@ -62,7 +63,8 @@ class _Python(VBAObject):
         assert module == "addin.udfs"
         plain = len(udfs.FUNCTIONS[name].args)
         given = [_to_python(x, omitted=OMITTED if i < plain else None) for i, x in enumerate(arguments.items)]
-        return _from_server(self._macros.answers.get(name) or getattr(udfs, name)(*given))
+        answers = self._macros.answers
+        return _from_server(answers[name] if name in answers else getattr(udfs, name)(*given))
 
 
 class _Shell(VBAObject):
@@ -74,16 +76,19 @@ class _Shell(VBAObject):
 
 
 class Macros:
-    """The macros of one workbook file; `calls`, `starts` and `messages` tell what they did."""
+    """The macros of one workbook file; `calls`, `starts`, `wizard` and `messages` tell what they did."""
 
     def __init__(self, path: Path) -> None:
         self.calls: list[str] = []
         self.starts = 0
+        self.wizard: dict[str, tuple[str, str, list[str]]] = {}  # category, text and arguments' texts of a function
+        self.refuses_texts = False
         self.lost = 0  # calls that fail as they do when Python was ended
         self.missing = ""  # why Python cannot be started
         self.answers: dict[str, Any] = {}  # in place of what a function gives
         self._app = ExcelApplication.open(path, with_vba=False)
         self._app.interpreter.host.create = self._create
+        self._take_wizard_texts()
         with ExcelFile(path) as file:
             for module in file.vba_project().modules:
                 self._add(module)
@@ -92,9 +97,22 @@ class Macros:
         """A function's value in a cell."""
         return from_vba(self._app.interpreter.run(name, [to_vba(x) for x in arguments]))
 
-    def run(self, name: str, *arguments: Any) -> Any:
-        """Run any macro."""
-        return self._app.run(name, *arguments)
+    def open(self) -> None:
+        """What happens when the workbook opens."""
+        self._app.interpreter.run("Workbook_Open", module="ThisWorkbook")
+
+    @property
+    def saved(self) -> bool:
+        """Whether Excel would close the workbook without asking."""
+        return bool(self._app.workbook.vba_get("Saved"))
+
+    @saved.setter
+    def saved(self, value: bool) -> None:
+        self._app.workbook.vba_set("Saved", value)
+
+    def show_alerts(self, shown: bool) -> None:
+        """Set Application.DisplayAlerts."""
+        self._app.application.vba_set("DisplayAlerts", shown)
 
     @property
     def messages(self) -> list[str]:
@@ -110,10 +128,24 @@ class Macros:
         command: str = self._app.run("XLPyCommand")
         return command
 
+    def _take_wizard_texts(self) -> None:
+        """Give Excel's Application the method that the interpreter lacks."""
+
+        def describe(_: object, name: str, text: str, category: str, arguments: VBAArray) -> None:
+            if self.refuses_texts:
+                raise error(1004, "Method 'MacroOptions' of object '_Application' failed")
+            self.wizard[name] = (category, text, list(arguments.items))
+            self.saved = False
+
+        application = self._app.application
+        parameters = ("Macro", "Description", "Category", "ArgumentDescriptions")
+        spec = MemberSpec("MacroOptions", "method", describe, parameters=parameters)
+        application._vba_members = {**application._vba_members, "macrooptions": spec}
+
     def _add(self, module: Any) -> None:
-        kind = "standard" if module.kind is VBAModuleKind.standard else "class"
-        if kind == "class" and module.name != "Dictionary":
-            return
+        document = module.name == "ThisWorkbook" or module.name.startswith("Sheet")
+        standard = module.kind is VBAModuleKind.standard
+        kind = "document" if document else "standard" if standard else "class"
         source = _without_comments_on_directives(module.source)
         if module.name == "xlwings":
             source, replaced = re.subn(r"(?ms)^Function XLPy\(\)\s.*?^End Function\s", _START, source)
