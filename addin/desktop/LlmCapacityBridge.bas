@@ -1,11 +1,11 @@
 Attribute VB_Name = "LlmCapacityBridge"
 Option Explicit
 Option Private Module
-' Between cells and Python: every function of LlmCapacityFunctions calls CallPython.
+' Between cells and Python: every function of LlmCapacityFunctions is one line that uses CallPython.
 ' Nothing here starts a program, or opens a file or a connection: XLPy, in the module xlwings, starts Python and hands
 ' over its object.
 
-Private server As Object     ' xlwings' object in Python, kept: to ask for it anew would read all settings in each cell
+Private server As Object     ' xlwings' object in Python, kept, for to get it anew means to read all settings
 Private failure As String    ' why it could not be had: told once, and not tried again
 
 Public Function CallPython(ByVal functionName As String, ByVal arguments As Variant) As Variant
@@ -53,14 +53,14 @@ failed:
 End Sub
 
 Private Function FailureMessage() As String
-    FailureMessage = "Python could not be started, so cells that call it show #VALUE!. The plan goes on in " & _
+    FailureMessage = "Python could not be started, so cells that need it show #VALUE!. The plan goes on in " & _
         "plain cell arithmetic while the engine on the sheet Inputs is Auto." & vbCrLf & vbCrLf & _
         "The sheet xlwings.conf names the Python; in it, llm-capacity must be installed. " & _
-        "Put it right and open the workbook again." & vbCrLf & vbCrLf & Left$(failure, 500)
+        "Correct that, and reopen the workbook." & vbCrLf & vbCrLf & Left$(failure, 500)
 End Function
 
 Private Function ArgumentValues(ByVal arguments As Variant) As Variant
-    ' References as their values: Python need not call back into Excel, which is busy calculating.
+    ' References as their values: Python need not ask Excel, which is busy calculating.
     Dim values() As Variant, i As Long
     ReDim values(LBound(arguments) To UBound(arguments))
     For i = LBound(arguments) To UBound(arguments)
