@@ -27,6 +27,14 @@ def found(what: str, path: str | None) -> str:
     return path
 
 
+def wine_folder() -> Path:
+    """Where tests/wine/setup.sh has put Windows' Python; without it the test is skipped, under CI it fails."""
+    need("wine")
+    folder = Path(os.environ.get("CAPACITY_WINE") or Path.home() / ".cache" / "llm-capacity-wine")
+    found("Windows' Python under Wine (tests/wine/setup.sh)", str(folder) if (folder / "stamp").exists() else None)
+    return folder
+
+
 def need_office() -> str:
     """Path of LibreOffice's program, where all that drives it is there too."""
     found("a Python that can import uno (python3-uno)", uno_python())

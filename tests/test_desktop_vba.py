@@ -125,7 +125,7 @@ def test_a_missing_package_is_told_once(macros: Macros) -> None:
     macros.lost = 99
     macros.open()
     assert macros.call("GPUS", 26.0, 2.0) == VALUE
-    assert len(macros.messages) == macros.starts == 1
+    assert len(macros.messages) == macros.starts == len(macros.calls) == 1
 
 
 def test_a_script_that_wants_no_alerts_gets_none(macros: Macros) -> None:

@@ -97,6 +97,13 @@ class Macros:
         """A function's value in a cell."""
         return from_vba(self._app.interpreter.run(name, [to_vba(x) for x in arguments]))
 
+    def cell_values(self, answer: Any) -> Any:
+        """What cells show for an answer of the COM server: a value, a flat row, or rows."""
+        given = answer
+        if isinstance(answer, list):
+            given = _table(answer, first=0) if isinstance(answer[0], list) else _row(answer)
+        return from_vba(self._app.interpreter.run("CellValues", [given]))
+
     def open(self) -> None:
         """What happens when the workbook opens."""
         self._app.interpreter.run("Workbook_Open", module="ThisWorkbook")
@@ -197,8 +204,12 @@ def _from_server(x: Any) -> object:
     if not isinstance(x, list):
         return x
     if len(x) == 1:
-        return x[0][0] if len(x[0]) == 1 else VBAArray([(0, len(x[0]) - 1)], items=list(x[0]))
+        return x[0][0] if len(x[0]) == 1 else _row(x[0])
     return _table(x, first=0)
+
+
+def _row(cells: Sequence[Any]) -> VBAArray:
+    return VBAArray([(0, len(cells) - 1)], items=list(cells))
 
 
 def _table(rows: Sequence[Sequence[Any]], first: int = 1) -> VBAArray:

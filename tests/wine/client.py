@@ -4,7 +4,7 @@ Runs in Windows' Python under Wine. COMMAND is a file with what xlwings' macro X
 the server with it and hands out its object, whose CallUDF the macros call.
 
     REQUEST  [[function, [argument, ...]], ...]
-    ANSWER   {"start_s": seconds, "results": [[result, seconds], ...]}
+    ANSWER   {"start_s": seconds, "results": [[result, seconds], ...]}; a call that fails gives {"failed": SENTENCE}
 
 An argument is a number, text, boolean, null (a blank cell), {"error": SCODE} or {"left out": true}, or rows of these.
 """
@@ -47,20 +47,26 @@ def start(command):
 
 
 def argument(x):
-    """A value as VBA passes it."""
+    """A value as VBA passes it.
+
+    An error value goes as a plain integer: pywin32 cannot send one (its VARIANT(VT_ERROR, n) is always "left out"),
+    and on the other side it makes the same integer of both.
+    """
     if isinstance(x, list):
         return tuple(tuple(argument(cell) for cell in row) for row in x)
     if not isinstance(x, dict):
         return x
-    scode = winerror.DISP_E_PARAMNOTFOUND if "left out" in x else x["error"]
-    return win32com.client.VARIANT(pythoncom.VT_ERROR, scode)
+    return win32com.client.VARIANT(pythoncom.VT_ERROR, winerror.DISP_E_PARAMNOTFOUND) if "left out" in x else x["error"]
 
 
 def timed(server, name, arguments):
     """The result of one call, and the seconds that it took."""
     given = tuple(argument(x) for x in arguments)
     begin = time.perf_counter()
-    result = server.CallUDF("addin.udfs", name, given)
+    try:
+        result = server.CallUDF("addin.udfs", name, given)
+    except pythoncom.com_error as error:
+        result = {"failed": str(error)}
     return result, time.perf_counter() - begin
 
 

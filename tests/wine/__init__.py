@@ -1,0 +1,59 @@
+"""Windows' Python with xlwings' COM server under Wine, driven as the workbook's macros drive it."""
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+CLIENT = Path(__file__).with_name("client.py")
+WITHIN_S = 180
+
+
+def windows_path(path: Path) -> str:
+    """A path of this machine as Wine's programs see it."""
+    return str(PureWindowsPath("Z:", *path.resolve().parts))
+
+
+class Windows:
+    """A folder that setup.sh has set up; scratch takes the files that pass between here and there."""
+
+    def __init__(self, folder: Path, scratch: Path) -> None:
+        self._folder, self._scratch = folder, scratch
+
+    @property
+    def interpreter(self) -> str:
+        """Full path of python.exe, as the sheet of settings holds it."""
+        return windows_path(self._folder / "python" / "python.exe")
+
+    def call(self, command: str, calls: Sequence[Any], *, installed: bool = True) -> dict[str, Any]:
+        """Start xlwings' server by that command, and call functions in it; `installed`: with this project's package."""
+        given, request, answer = (self._scratch / name for name in ("command.txt", "request.json", "answer.json"))
+        given.write_text(command, "utf-8")
+        request.write_text(json.dumps(calls), "utf-8")
+        answer.unlink(missing_ok=True)
+        done = subprocess.run(
+            ["wine", self.interpreter, *map(windows_path, (CLIENT, given, request, answer))],
+            cwd=self._scratch,  # Python imports from where it is started, too
+            env={**os.environ, **self._environment(installed)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            timeout=WITHIN_S,
+            check=False,
+        )
+        assert answer.exists(), done.stdout
+        found: dict[str, Any] = json.loads(answer.read_text("utf-8"))
+        return found
+
+    def _environment(self, installed: bool) -> dict[str, str]:
+        return {
+            "WINEPREFIX": str(self._folder / "prefix"),
+            "WINEDEBUG": "-all",
+            "DISPLAY": "",
+            "PYTHONPATH": windows_path(ROOT) if installed else "",
+        }
