@@ -17,6 +17,7 @@ from pyopenvba import ExcelFile
 
 from addin import desktop
 from addin.desktop import vba
+from capacity import FUNCTIONS
 from workbook.sheets import about, audit
 
 with warnings.catch_warnings():
@@ -134,6 +135,14 @@ def test_our_macros_reach_nothing_but_python(macros: dict[str, str], name: str) 
     assert set(re.findall(r"\)\.(\w+)", code)) <= {"Value"}
     assert not re.search(r"(?i)\b(?:Declare|Lib|CreateObject|GetObject|Shell|CallByName|Environ|Evaluate|Run)\b", code)
     assert not re.search(r"(?im)^\s*(?:Open|Kill|Print|Put|Get|MkDir|SendKeys|ChDir|Name)\b", code)
+
+
+def test_no_name_stands_for_two_procedures(macros: dict[str, str]) -> None:
+    """VBA would not compile a use of it."""
+    heads = re.compile(r"(?im)^(?!Private)(?:Public )?(?:Function|Sub) (\w+)")
+    names = [name.lower() for file in (*OURS, "xlwings.bas") for name in set(heads.findall(macros[file]))]
+    assert len(names) > len(FUNCTIONS)
+    assert not [name for name in names if names.count(name) > 1]
 
 
 def test_xlwings_code_is_as_it_ships(macros: dict[str, str], macro_workbook: Path) -> None:

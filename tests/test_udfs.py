@@ -55,6 +55,8 @@ COM_CALLS: list[tuple[str, list[Any], list[Any]]] = [
     ("KV_POOL_GB", [141.0, 35.3, {"left out": True}, 3.0], [141.0, 35.3, OMITTED, 3.0]),
     ("REPLICAS", [16.67, 65.0, {"left out": True}], [16.67, 65.0, OMITTED]),
     ("COST_PER_HOUR", [52.0, {"range": [[{"currency": "3.5"}]]}], [52.0, 3.5]),
+    ("COST_PER_HOUR", [52.0, {"currency": "3.5"}], [52.0, 3.5]),
+    ("COST_PER_HOUR", [52.0, {"values": [[{"date": "2026-11-29"}], [{"currency": "3.5"}]]}], [52.0, [["date"], [3.5]]]),
     ("CAPACITY_EXPLAIN", ["REPLICAS", 16.67, {"left out": True}, 2.0], ["REPLICAS", 16.67, OMITTED, 2.0]),
     ("CAPACITY_EXPLAIN", ["REPLICAS", {"range": [[None]]}], ["REPLICAS", None]),
     ("CAPACITY_EXPLAIN", ["REPLICAS", None], ["REPLICAS", None]),
