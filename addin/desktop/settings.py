@@ -7,6 +7,8 @@ Python is here, so that they read none from a file elsewhere.
 import sys
 from typing import Any, Final
 
+from openpyxl.styles import Alignment
+
 SHEET: Final = "xlwings.conf"
 ON_PATH: Final = "pythonw"  # xlwings' own default
 _WIDTHS: Final = {"A": 32, "B": 60, "C": 100}
@@ -44,6 +46,7 @@ def add_settings(book: Any) -> None:
     sheet = book.create_sheet(SHEET)
     for row in settings():
         sheet.append(row)
+        sheet.cell(sheet.max_row, 2).alignment = Alignment(horizontal="left")
     for column, width in _WIDTHS.items():
         sheet.column_dimensions[column].width = width
     sheet.page_setup.orientation = "landscape"
