@@ -1,0 +1,104 @@
+"""Commands that answer: the plan, how a result comes about, the reference."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .app import OWN_MODELS, app
+from .output import console, show
+
+if TYPE_CHECKING:
+    from ..plan import Result
+    from ..request import Answer
+
+
+@app.command()
+def plan(
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Put an input in place; may be repeated.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="A model of the catalogue.")] = None,
+    gpu: Annotated[str | None, typer.Option(metavar="NAME", help="A GPU of the catalogue.")] = None,
+    quant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT", help="Weights in bf16, fp8, int4, fp4, mxfp4, or native as stored; fp8 if left out."
+        ),
+    ] = None,
+    kv: Annotated[str | None, typer.Option(metavar="TYPE", help="KV cache in bf16 or fp8; bf16 if left out.")] = None,
+    refine: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Switch a refinement on, or all; may be repeated.")
+    ] = None,
+    models: Annotated[Path | None, OWN_MODELS] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON, with exact values.")] = False,
+) -> None:
+    """Print the plan, step by step: the worked example's, unless a model and a GPU are chosen or inputs are set."""
+    from ..catalogue import known_models
+    from ..catalogue import models as read_models
+    from ..request import Choice, answer
+
+    known = read_models(models) if models else known_models()
+    found = answer(settings or [], Choice(model, gpu, quant, kv), refine or [], known)
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
+    if as_json:
+        typer.echo(json.dumps([_as_json(r) for r in found.results], indent=2))
+    else:
+        _print_plan(found)
+
+
+@app.command()
+def functions(
+    markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown, as it stands in the README.")] = False,
+) -> None:
+    """Print the reference of all functions and their arguments."""
+    from .. import reference
+
+    if markdown:
+        typer.echo(reference.markdown())
+    else:
+        _print_reference()
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # so that -1 is a value, not an option
+def explain(
+    function: Annotated[str, typer.Argument(help="Name of a function, e.g. REPLICAS.")],
+    args: Annotated[
+        list[str] | None, typer.Argument(help='Its arguments; "" leaves one out; none: the example.')
+    ] = None,
+) -> None:
+    """Say in one sentence how a function comes to its result, or what is wrong with its arguments."""
+    from ..explain import explain as sentence_for
+
+    typer.echo(sentence_for(function, [_cell(x) for x in args or []]))
+
+
+def _cell(text: str) -> Any:
+    """An argument as a cell would hold it: a number where it reads as one, left out where it is empty."""
+    from ..arguments import OMITTED, typed
+
+    return typed(text) if text else OMITTED
+
+
+def _as_json(result: "Result") -> dict[str, Any]:
+    return {
+        "name": result.step.name,
+        "value": result.value,
+        "unit": result.step.function.unit,
+        "formula": result.formula,
+    }
+
+
+def _print_plan(found: "Answer") -> None:
+    from ..tables import headline, plan_table
+
+    table = plan_table(found.results, found.heads, width=console().width)
+    show(table, headline(found.results, found.inputs))
+
+
+def _print_reference() -> None:
+    from ..tables import argument_table, function_list
+
+    show(function_list(), argument_table())
