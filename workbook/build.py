@@ -18,15 +18,22 @@ from .sheets import about, models
 from .style import add_styles
 
 
-def build(path: str | Path, known_models: Table | None = None, extra: Callable[[Workbook], None] | None = None) -> Path:
+def build(
+    path: str | Path,
+    known_models: Table | None = None,
+    *,
+    host: str = "desktop",
+    extra: Callable[[Workbook], None] | None = None,
+) -> Path:
     """Write the template workbook; every formula cell carries its result.
 
     Arguments:
         path: the file to write
         known_models: the package's models with a team's own, as catalogue.models(file) gives them
+        host: where it is to run, a key of capacity.spelling.HOSTS; that of "desktop" fits LibreOffice, too
         extra: adds what a host needs to the workbook before it is calculated, such as a sheet of settings
-    Raises OSError when the path cannot be written, CallError for more models than there is room for; nothing is left
-    behind then.
+    Raises UnknownName for another host, OSError when the path cannot be written, CallError for more models than there
+    is room for; nothing is left behind then.
     """
     path = Path(path)
     with tempfile.TemporaryDirectory(prefix="llm-capacity-") as folder:
@@ -36,7 +43,7 @@ def build(path: str | Path, known_models: Table | None = None, extra: Callable[[
             extra(book)
         book.save(plain)
         ready = Path(folder) / "ready.xlsx"
-        finish(plain, ready, recalculate(plain), [alt_text(chart) for ws in book for chart in ws._charts])
+        finish(plain, ready, recalculate(plain), [alt_text(chart) for ws in book for chart in ws._charts], host)
         path.write_bytes(ready.read_bytes())
     return path
 

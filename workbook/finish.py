@@ -13,6 +13,7 @@ from typing import Any, Final
 from lxml import etree
 
 from capacity.call import ExcelError
+from capacity.spelling import spell
 
 from .recalculate import Cell
 
@@ -22,11 +23,19 @@ _FONT_ORDER: Final = (
     *("b", "i", "strike", "condense", "extend", "outline", "shadow", "u", "vertAlign"),
     *("sz", "color", "name", "family", "charset", "scheme"),
 )
+# elements whose text is a formula: in cells, conditional formats, validations, defined names, columns of tables
+_FORMULAS: Final = ("f", "formula", "formula1", "formula2", "definedName", "calculatedColumnFormula")
+_WITH_FORMULAS: Final = ("xl/workbook.xml", "xl/worksheets/", "xl/tables/")
 _CALC_ENGINE: Final = "191029"  # Excel's calculation engine since 2019: an older number makes it recalculate on opening
 
 
-def finish(source: Path, target: Path, values: Mapping[Cell, Any], alt_texts: Sequence[str] = ()) -> None:
-    """Copy a workbook, filling each formula cell's cached value; alt_texts are the charts' in order of sheets."""
+def finish(
+    source: Path, target: Path, values: Mapping[Cell, Any], alt_texts: Sequence[str] = (), host: str = "desktop"
+) -> None:
+    """Copy a workbook, filling each formula cell's cached value and spelling formulas as the host stores them.
+
+    alt_texts are the charts' in order of sheets.
+    """
     with zipfile.ZipFile(source) as zipped:
         parts = {info.filename: zipped.read(info) for info in zipped.infolist()}
     texts: dict[str, int] = {}
@@ -43,6 +52,7 @@ def finish(source: Path, target: Path, values: Mapping[Cell, Any], alt_texts: Se
     parts["docProps/core.xml"] = _modified_when_created(parts["docProps/core.xml"])
     parts["xl/styles.xml"] = _order_fonts(parts["xl/styles.xml"])
     parts["xl/workbook.xml"] = _trust_results(parts["xl/workbook.xml"])
+    _spell(parts, host)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, data in parts.items():
             zipped.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
@@ -153,6 +163,16 @@ def _trust_results(workbook_xml: bytes) -> bytes:
     calc.attrib.clear()
     calc.set("calcId", _CALC_ENGINE)
     return _serialize(tree)
+
+
+def _spell(parts: dict[str, bytes], host: str) -> None:
+    """Every stored formula in the host's spelling; texts that show a formula stay as a user types it."""
+    for part in [p for p in parts if p.startswith(_WITH_FORMULAS)]:
+        if part.endswith(".xml"):
+            tree = etree.fromstring(parts[part])
+            for formula in tree.iter(*map(_q, _FORMULAS)):
+                formula.text = formula.text and spell(formula.text, host)
+            parts[part] = _serialize(tree)
 
 
 def _serialize(tree: Any) -> bytes:

@@ -1,8 +1,6 @@
 """Writes the .oxt: the interface of all functions, their names and texts, the component, and the code it needs."""
 
-import modulefinder
 import zipfile
-from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +10,8 @@ from lxml.builder import ElementMaker
 
 import capacity
 from capacity.registry import FUNCTIONS, Function
+
+from .. import bundle
 
 IDENTIFIER: Final = "org.llmcapacity.addin"
 INTERFACE: Final = "org.llmcapacity.Functions"
@@ -45,28 +45,8 @@ def _files() -> dict[str, bytes]:
         "CalcAddIns.xcu": _xml(_names()),
         "functions.idl": _interface().encode(),
         "component.py": Path(__file__).with_name("component.py").read_bytes(),
-        **{f"pythonpath/capacity/{name}": content for name, content in _package()},
+        **{f"pythonpath/{name}": content for name, content in bundle.files("capacity.call")},
     }
-
-
-def _package() -> Iterator[tuple[str, bytes]]:
-    """What `capacity.call` needs of its package: every module that it imports, now or later, and all data."""
-    root = Path(capacity.__file__).parent
-    finder = _Finder([str(root.parent)])
-    finder.import_hook("capacity.call")
-    needed = {Path(m.__file__) for m in finder.modules.values() if m.__file__}
-    data = {p for p in root.rglob("*") if p.is_file() and p.suffix not in (".py", ".pyc", ".typed")}
-    for file in needed | data:
-        yield file.relative_to(root).as_posix(), file.read_bytes()
-
-
-class _Finder(modulefinder.ModuleFinder):
-    """Follows imports within the package only: LibreOffice's Python has the standard library, and no more is needed."""
-
-    def find_module(self, name: str, path: Any, parent: Any = None) -> Any:
-        if path is None and name != "capacity":
-            raise ImportError(name)
-        return super().find_module(name, path, parent)
 
 
 def _interface() -> str:

@@ -1,0 +1,30 @@
+"""Which files of this project a host must carry, so that the functions run there without an installation."""
+
+import modulefinder
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import capacity
+
+_ROOT: Final = Path(capacity.__file__).parents[1]
+_OURS: Final = ("capacity", "addin")
+
+
+def files(module: str) -> Iterator[tuple[str, bytes]]:
+    """What a module needs of this project, as path and content: all that it imports, now or later, and all data."""
+    finder = _Finder([str(_ROOT)])
+    finder.import_hook(module)
+    code = {Path(m.__file__) for m in finder.modules.values() if m.__file__}
+    data = {p for p in (_ROOT / "capacity").rglob("*") if p.is_file() and p.suffix not in (".py", ".pyc", ".typed")}
+    for file in sorted(code | data):
+        yield file.relative_to(_ROOT).as_posix(), file.read_bytes()
+
+
+class _Finder(modulefinder.ModuleFinder):
+    """Follows imports within the project only: beside it the functions need the standard library, which a host has."""
+
+    def find_module(self, name: str, path: Any, parent: Any = None) -> Any:
+        if path is None and name not in _OURS:
+            raise ImportError(name)
+        return super().find_module(name, path, parent)
