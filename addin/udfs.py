@@ -11,8 +11,9 @@ an error value is its text, which is how xlwings passes errors in; each host tur
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
+from itertools import chain
 from typing import Any, Final
 
 import xlwings as xw
@@ -27,6 +28,7 @@ if sys.platform != "emscripten":
     sys.modules.setdefault("pyodide.ffi", None)
 
 CATEGORY: Final = "LLM capacity"
+_AS_THEY_ARE: Final = {float, int, bool, type(None)}  # the same here and in `capacity.call`
 _ERROR: Final = re.compile(r"#(?:N/A|DIV/0!|GETTING_DATA|[A-Z]+[!?])")
 
 # Our macros hand over values, and an error value among them as 0x800A0000 and its number, as a signed integer. xlwings
@@ -54,13 +56,20 @@ def _cell(x: Any) -> Any:
 
 
 def _argument(x: Any) -> Any:
-    return [[_cell(c) for c in row] for row in x] if isinstance(x, list | tuple) else _cell(x)
+    if not isinstance(x, list | tuple):
+        return _cell(x)
+    return x if _types(x) <= _AS_THEY_ARE else [[_cell(c) for c in row] for row in x]
 
 
 def _result(x: Any) -> Any:
-    if isinstance(x, list):
-        return [[c.code if type(c) is ExcelError else c for c in row] for row in x]
-    return x.code if type(x) is ExcelError else x
+    if not isinstance(x, list):
+        return x.code if type(x) is ExcelError else x
+    return [[c.code if type(c) is ExcelError else c for c in row] for row in x] if ExcelError in _types(x) else x
+
+
+def _types(rows: Iterable[Iterable[Any]]) -> set[type]:
+    """What types the cells of a block have: where none needs a translation, the block stays as it is."""
+    return set(map(type, chain.from_iterable(rows)))
 
 
 def _signature(spec: Function) -> inspect.Signature:

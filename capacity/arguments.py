@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from numbers import Real
 from typing import Any, Final
@@ -99,6 +99,17 @@ class Number:
         """`fits` for each element of an array of floats."""
         inside = (x >= self._low) & (x <= self._high)
         return inside & (x.round() == x) if self.whole else inside
+
+    def floats(self, cells: Sequence[Any]) -> list[float] | None:
+        """Cells as floats, blank as 0; None when `check` would refuse one of them."""
+        if not set(map(type, cells)) <= {float, int, type(None)}:
+            return None
+        try:
+            xs = [0.0 if x is None else x + 0.0 for x in cells]  # never -0
+        except OverflowError:
+            return None
+        good = self._low <= min(xs) and max(xs) <= self._high and not any(map(math.isnan, xs))
+        return xs if good and (not self.whole or all(map(float.is_integer, xs))) else None
 
     def check(self, name: str, x: Any) -> Any:
         """x as a float (arrays: as floats), or an InputError that names the argument, the rule and the value."""

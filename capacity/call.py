@@ -4,8 +4,9 @@ Hosts translate their own values into these and back: float, int, str, bool, Non
 left out), ExcelError, and ranges as lists (or tuples) of rows.
 """
 
-from collections.abc import Sequence
-from itertools import chain
+import math
+from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 from typing import Any, Final
 
 from .arguments import OMITTED, REQUIRED, Argument, Number, Text
@@ -83,7 +84,7 @@ def call(name: str, args: Sequence[Any]) -> Any:
     rows, columns = max(map(len, ranges)), max(len(x[0]) for x in ranges)
     if rows * columns > MAX_CELLS:
         return NUM
-    if rows * columns >= VECTOR_FROM and (block := _vector(spec, given, rows, columns)) is not None:
+    if rows * columns >= VECTOR_FROM and (block := _at_once(spec, given, rows, columns)) is not None:
         return block
     ready = _prepare(spec, given)
     return [[_element(spec, [_at(x, i, j) for x in ready]) for j in range(columns)] for i in range(rows)]
@@ -154,15 +155,54 @@ def _guarded(spec: Function, values: Sequence[Any]) -> Any:
         return ExcelError(e.code)
 
 
-def _vector(spec: Function, given: Sequence[Any], rows: int, columns: int) -> list[list[Any]] | None:
-    """The whole block in one NumPy call; elements without a plain answer are done one by one. None: use the loop."""
+def _at_once(spec: Function, given: Sequence[Any], rows: int, columns: int) -> list[list[Any]] | None:
+    """The whole block without a look at each element; None where that does not go."""
     numbers = [a for a in spec.args.values() if isinstance(a, Number)]
     if spec.vararg or len(numbers) < len(spec.args):
         return None
     try:
         import numpy as np
     except ImportError:
+        return _loop(spec, numbers, given, rows, columns)
+    return _vector(np, spec, numbers, given, rows, columns)
+
+
+def _loop(
+    spec: Function, numbers: Sequence[Number], given: Sequence[Any], rows: int, columns: int
+) -> list[list[Any]] | None:
+    """The block in Python's own loop, where every cell is good and every result a finite number."""
+    operands: list[Iterable[float]] = []
+    for argument, x in zip(numbers, given, strict=True):
+        block = x if isinstance(x, _RANGE) else ((argument.default if x is OMITTED else x,),)
+        if len(block) not in (1, rows) or len(block[0]) not in (1, columns):
+            return None
+        column = argument.floats(list(chain.from_iterable(block)))
+        if column is None:
+            return None
+        operands.append(_spread(column, len(block[0]), rows, columns))
+    try:
+        results = list(map(spec.fn, *operands))
+    except (CapacityError, ArithmeticError):
         return None
+    kinds = set(map(type, results))
+    if kinds != {str if spec.returns_text else float} or (kinds == {float} and not all(map(math.isfinite, results))):
+        return None
+    return [results[i : i + columns] for i in range(0, len(results), columns)]
+
+
+def _spread(cells: list[float], width: int, rows: int, columns: int) -> Iterable[float]:
+    """The cells of a range, row by row, in each element of the block that it is repeated to fill."""
+    if len(cells) == 1:
+        return repeat(cells[0], rows * columns)
+    if width < columns:
+        cells = [x for x in cells for _ in range(columns)]
+    return cells if len(cells) == rows * columns else cells * rows
+
+
+def _vector(
+    np: Any, spec: Function, numbers: Sequence[Number], given: Sequence[Any], rows: int, columns: int
+) -> list[list[Any]] | None:
+    """The block in one NumPy call; elements without a plain answer are done one by one."""
     operands: list[Any] = []
     good: Any = np.ones((1, 1), dtype=bool)
     for argument, x in zip(numbers, given, strict=True):

@@ -1,6 +1,7 @@
 """A spreadsheet's call semantics, as tables: blank, omitted, errors, types, ranges."""
 
 import datetime
+import sys
 from typing import Any
 
 import pytest
@@ -198,6 +199,49 @@ def test_vector_and_loop_agree_on_a_block(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(capacity.call, "VECTOR_FROM", MAX_CELLS + 1)
     assert bits(fast) == bits(call("REPLICAS", args))
     assert fast[1][0] == 81.0
+
+
+def by_elements(name: str, args: list[Any], monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
+    """The block with neither NumPy nor a loop over the whole of it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(capacity.call, "VECTOR_FROM", MAX_CELLS + 1)
+        return call(name, args)
+
+
+@pytest.mark.parametrize("name", [s.name for s in FUNCTIONS.values() if s.native])
+def test_whole_columns_in_plain_python_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without NumPy a block of good cells is one loop, the same to the last bit; odd ones get their errors."""
+    spec = FUNCTIONS[name]
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    for position, (argument_name, argument) in enumerate(spec.args.items()):
+        args: list[Any] = list(spec.examples)
+        args[position] = column_of_everything(argument, argument_name)
+        assert bits(call(name, args)) == bits(by_elements(name, args, monkeypatch))
+        args[position] = [row for row in args[position] for _ in range(2) if argument.floats(row)]
+        slow = by_elements(name, args, monkeypatch)
+        if not any(isinstance(x, ExcelError) for [x] in slow):
+            with monkeypatch.context() as patch:
+                patch.setattr(capacity.call, "_prepare", lambda *_: pytest.fail("done element by element"))
+                assert bits(call(name, args)) == bits(slow)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [[[float(i)] for i in range(VECTOR_FROM)], [[2.0, 4.0, 8.0]]],
+        [[[2.0, 4.0, 8.0]], [[float(i + 1)] for i in range(VECTOR_FROM)]],
+        [[[float(i + j) for j in range(3)] for i in range(VECTOR_FROM)], [[2.0], *[[4.0]] * (VECTOR_FROM - 1)]],
+        [[[float(i + j) for j in range(3)] for i in range(VECTOR_FROM)], [[1.0, 2.0, 4.0]]],
+        [[[None, 3, -0.0]] * VECTOR_FROM, 2],
+        [[[1.0] * VECTOR_FROM], [[2.0] * VECTOR_FROM]],
+    ],
+    ids=["column by row", "row by column", "block by column", "block by row", "blank, whole, minus zero", "rows"],
+)
+def test_blocks_in_plain_python_agree(args: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    slow = by_elements("GPUS", args, monkeypatch)
+    monkeypatch.setattr(capacity.call, "_prepare", lambda *_: pytest.fail("done element by element"))
+    assert bits(call("GPUS", args)) == bits(slow)
 
 
 def test_blocks_that_do_not_fit_agree(loop_only: None) -> None:

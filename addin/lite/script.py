@@ -20,7 +20,7 @@ from pathlib import Path
 FILES = {{}}
 '''
 
-_TAIL: Final = '''
+_TAIL: Final = """
 # Where Python imports them from: a folder of this run, in the browser a folder in memory.
 for name in [name for name in sys.modules if name.partition(".")[0] in ("addin", "capacity")]:
     del sys.modules[name]  # of an earlier run of this script
@@ -31,7 +31,7 @@ for name, text in FILES.items():
 sys.path.insert(0, str(root))
 
 from addin.udfs import *  # the functions, each under its Excel name
-'''
+"""
 
 
 def main_py() -> str:
