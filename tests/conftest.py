@@ -4,6 +4,8 @@ import contextlib
 import os
 import shutil
 import zipfile
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +35,14 @@ def wine_folder() -> Path:
     folder = Path(os.environ.get("CAPACITY_WINE") or Path.home() / ".cache" / "llm-capacity-wine")
     found("Windows' Python under Wine (tests/wine/setup.sh)", str(folder) if (folder / "stamp").exists() else None)
     return folder
+
+
+def audited(workbook: Path) -> str:
+    """What openxml-audit expects Excel to do with a file."""
+    program = Path(sys.executable).with_name("openxml-audit")
+    done = subprocess.run([program, workbook], capture_output=True, text=True, check=False)
+    verdict = next((line for line in done.stdout.splitlines() if line.startswith("Microsoft Excel: ")), done.stdout)
+    return verdict.removeprefix("Microsoft Excel: ").removesuffix(" (no findings)")
 
 
 def need_office() -> str:

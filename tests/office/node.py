@@ -19,6 +19,11 @@ def pyodide() -> str | None:
     return str(folder) if folder.is_dir() and shutil.which("node") else None
 
 
+def license_key() -> str | None:
+    """The key with which xlwings answers as it does in Lite and Server; of the noncommercial one CI makes use."""
+    return os.environ.get("XLWINGS_LICENSE_KEY")
+
+
 def run(program: str, request: Any, **environment: str) -> Any:
     """One of the programs beside this file: a request in, an answer out."""
     done = subprocess.run(
