@@ -5,14 +5,11 @@ import itertools
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,7 +19,9 @@ import pytest
 from conftest import audited, found, need
 from lxml import etree
 from office import node
+from office.browser import Browser, chromium
 from office.office_js import CALLS, expected, received, sent
+from office.own_server import CALL, Server, serving, xlwings_server
 
 import capacity
 from addin.server import build, serve
@@ -33,8 +32,6 @@ from capacity.spelling import HOSTS
 from workbook.build import build as build_workbook
 
 WORKERS, CLIENTS, CALLS_EACH = 2, 16, 200
-CALL = "/xlwings/custom-functions-call"
-SERVE = "import sys; from addin.server import serve; serve(sys.argv[1], {workers}, {port})"
 
 
 @pytest.fixture(scope="session")
@@ -44,78 +41,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("server"), spelled)
 
 
-@contextmanager
-def serving(folder: Path, workers: int = WORKERS) -> Iterator["Server"]:
-    """The project, run by our command in a process of its own."""
-    try:
-        import xlwings_server  # noqa: F401
-    except ImportError:
-        found("xlwings-server", None)
-    found("xlwings' license key (XLWINGS_LICENSE_KEY)", node.license_key())
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-c", SERVE.format(workers=workers, port=port), folder]
-    with (
-        tempfile.TemporaryFile("w+") as log,
-        subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as process,
-    ):
-        try:
-            server = Server(port, process)
-            for _ in range(300):
-                if process.poll() is not None or server.is_up():
-                    break
-                time.sleep(0.1)
-            log.seek(0)
-            assert server.is_up(), log.read()
-            yield server
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
-
-
-class Server:
-    """A running server, as a client sees it."""
-
-    def __init__(self, port: int, process: subprocess.Popen[bytes]) -> None:
-        self.port, self.process = port, process
-        self.address = f"http://127.0.0.1:{port}"
-
-    def request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes, dict[str, str]]:
-        """Status, body and headers of an answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        try:
-            connection.request(method, path, body, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            return answer.status, answer.read(), {k.lower(): v for k, v in answer.getheaders()}
-        finally:
-            connection.close()
-
-    def call(self, name: str, args: list[Any], **other: Any) -> tuple[int, Any]:
-        """Status and answer of a call, as xlwings' client sends it."""
-        body = {"client": "Office.js", "version": "0.37.8", "runtime": "1.4", "caller_address": "[B]S!A1"}
-        body |= {"culture_info_name": "en-US", "date_format": "m/d/yyyy", "func_name": name, "args": args, **other}
-        status, answer, _ = self.request("POST", CALL, json.dumps(body).encode())
-        return status, json.loads(answer)["result"] if status == 200 else answer.decode()
-
-    def is_up(self) -> bool:
-        """Does the health check say so?"""
-        try:
-            status, body, _ = self.request("GET", "/health")
-        except OSError:
-            return False
-        return status == 200 and json.loads(body)["status"] == "ok"
-
-    def workers(self) -> list[int]:
-        """Process ids of the workers."""
-        pids = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        spawned = {p: Path(f"/proc/{p}/cmdline").read_bytes() for p in pids}
-        return [int(p) for p, command in spawned.items() if b"spawn_main" in command]
-
-
 @pytest.fixture(scope="module")
 def server(project: Path) -> Iterator[Server]:
-    with serving(project) as running:
+    found("xlwings-server", xlwings_server())
+    found("xlwings' license key (XLWINGS_LICENSE_KEY)", node.license_key())
+    with serving(project, WORKERS) as running:
         yield running
 
 
@@ -290,11 +220,43 @@ def test_the_landing_page_has_every_function_and_every_license(server: Server) -
     for spec in FUNCTIONS.values():
         assert spec.signature in page.texts
         assert f"={spec.formula()}" in page.texts
-        assert {name for name in spec.args} | {a.meaning for a in spec.args.values()} <= set(page.texts)
+        assert set(spec.args) | {a.meaning for a in spec.args.values()} <= set(page.texts)
     for host in HOSTS.values():
         assert {host.title, host.license} <= set(page.texts)
     assert "any commercial use needs a paid license" in text
     assert "$" not in body.decode().replace("$3.50", "")
+
+
+def test_the_landing_page_in_a_browser(server: Server, tmp_path: Path) -> None:
+    """The search box narrows the list while one types, and the button downloads the workbook."""
+    program = found("chromium", chromium())
+    with Browser(program) as browser:
+        browser.open(server.address)
+        shown = "[...document.querySelectorAll('article')].filter(a => a.offsetHeight).map(a => a.id)"
+        assert len(browser.value(shown)) == len(FUNCTIONS)
+        assert browser.value("document.querySelector('output').textContent") == "{0} of {0} functions".format(
+            len(FUNCTIONS)
+        )
+        browser.click("#find")
+        browser.type("kv POOL")
+        found_by_words = browser.value(shown)
+        assert "KV_POOL_GB" in found_by_words
+        assert 1 < len(found_by_words) < 10
+        browser.type(" no such word")
+        assert browser.value(shown) == []
+        assert browser.value("document.querySelectorAll('section:not([hidden])').length") == 0
+        browser.open(f"{server.address}/?q=prefill_us")
+        assert "PREFILL_US" in browser.value(shown)
+        browser.click("#PREFILL_US summary")
+        assert browser.value("document.querySelector('#PREFILL_US table').offsetHeight") > 100
+        browser.download_to(tmp_path)
+        browser.click("#workbook")
+        workbook = tmp_path / "capacity.xlsx"
+        for _ in range(100):
+            if workbook.exists():
+                break
+            time.sleep(0.05)
+    assert workbook.read_bytes() == server.request("GET", "/static/capacity.xlsx")[1]
 
 
 def test_the_project_holds_no_key(project: Path) -> None:
@@ -332,7 +294,7 @@ def started(project: Path, port: str = "8000", **environment: str) -> str:
 
 
 def test_a_missing_key_is_one_sentence(project: Path, tmp_path: Path) -> None:
-    pytest.importorskip("xlwings_server") if not os.environ.get("CI") else None
+    found("xlwings-server", xlwings_server())
     sentence = started(project, HOME=str(tmp_path))
     assert sentence.startswith("xlwings Server needs its license key in the environment variable XLWINGS_LICENSE_KEY:")
     assert len(sentence.splitlines()) == 1

@@ -47,7 +47,7 @@ def serve(folder: str | Path, workers: int = 4, port: int = 8000) -> None:
 def _need_key() -> None:
     """xlwings' own check of its license key, from the environment or the folder's .env."""
     import xlwings
-    import xlwings_server.config  # puts the key of .env into the environment
+    import xlwings_server.config  # noqa: F401  # puts the key of .env into the environment
 
     try:
         import xlwings.pro

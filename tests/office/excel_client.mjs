@@ -2,6 +2,7 @@
 // custom-functions runtime does. A request comes on stdin, the answer goes to stdout, both as JSON:
 //   {address, calls: [[function, args]...]} -> {associated: [id...], meta: [id...], results: [{value} or {error}...]}
 // Each result also says how many requests were sent. The arguments are ranges as rows, null for what is left out.
+import { webcrypto as crypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 
