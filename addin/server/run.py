@@ -2,6 +2,7 @@
 
 import os
 import socket
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -46,12 +47,13 @@ def serve(folder: str | Path, workers: int = 4, port: int = 8000) -> None:
 
 def _need_key() -> None:
     """xlwings' own check of its license key, from the environment or the folder's .env."""
-    import xlwings
-    import xlwings_server.config  # noqa: F401  # puts the key of .env into the environment
-
     try:
-        import xlwings.pro
-    except xlwings.LicenseError as error:
+        # first, since xlwings looks once whether it is on a server; it also puts the key of .env into the environment
+        import_module("xlwings_server.config")
+        import_module("xlwings.pro")
+    except Exception as error:
+        if type(error).__name__ != "LicenseError":  # xlwings has it, and cannot be imported without a key
+            raise
         raise CallError(
             "xlwings Server needs its license key in the environment variable XLWINGS_LICENSE_KEY: "
             f"{str(error).rstrip('.')}; see https://www.xlwings.org for a noncommercial or a paid one"

@@ -150,6 +150,13 @@ def in_libreoffice(path: Path) -> Iterator[Row]:
     yield Row("template in LibreOffice, without them", native)
 
 
+def missing_office_js() -> str:
+    """What xlwings Lite and Server lack here; "" when they can be measured."""
+    from hosts import missing
+
+    return missing()
+
+
 def missing_office() -> str:
     """What LibreOffice lacks here; "" when it can be measured."""
     from office import soffice, uno_python
@@ -157,6 +164,15 @@ def missing_office() -> str:
     if soffice() is None:
         return "LibreOffice is not installed"
     return "" if uno_python() else "no Python here can import uno (python3-uno)"
+
+
+def in_office_js(path: Path) -> Iterator[Row]:
+    """A block in xlwings Lite and Server, against a function that does nothing there: at most 1.5 times its time."""
+    from hosts import in_lite, on_server
+
+    for host, cost in (("Lite", in_lite(ROWS, path.parent)), ("Server", on_server(ROWS, path.parent, path))):
+        base = cost.identity
+        yield Row(f"{ROWS:,} rows in xlwings {host}", cost.ours, "identity function there", base, target=1.5 * base)
 
 
 def add(table: Table, rows: Iterator[Row]) -> None:
@@ -168,7 +184,7 @@ def add(table: Table, rows: Iterator[Row]) -> None:
             f"{r.amount:,.2f} {r.unit}",
             ratio,
             f"{r.baseline} ({r.base:,.2f} {r.unit})" if r.base else "",
-            "" if r.target is None else f"<= {r.target:,g} {r.unit}",
+            "" if r.target is None else f"<= {r.target:,.4g} {r.unit}",
             verdict,
         )
     table.add_section()
@@ -192,6 +208,10 @@ def main() -> None:
             table.add_row("template in LibreOffice", reason)
         else:
             add(table, in_libreoffice(path))
+        if reason := missing_office_js():
+            table.add_row("xlwings Lite and Server", f"missing: {reason}")
+        else:
+            add(table, in_office_js(path))
     console.print(table)
     console.print("Advisory: a target that is missed fails nothing.")
 
