@@ -59,9 +59,8 @@ def test_the_package_is_complete() -> None:
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
     folders = {path.parent for path in MODULES}
     assert sorted(tools["packages"]) == sorted(".".join(f.relative_to(ROOT).parts) for f in folders)
-    data = {
-        p for package in PACKAGES for p in (ROOT / package).rglob("*") if p.suffix in (".bas", ".cls", ".csv", ".typed")
-    }
+    files = {p for package in PACKAGES for p in (ROOT / package).rglob("*") if p.is_file()}
+    data = {p for p in files if p.suffix not in (".py", ".pyc")}
     declared = {p for package, globs in tools["package-data"].items() for g in globs for p in (ROOT / package).glob(g)}
     assert ROOT / "capacity" / "py.typed" in data
     assert data <= declared
