@@ -187,7 +187,7 @@ def _loop(
     kinds = set(map(type, results))
     if kinds != {str if spec.returns_text else float} or (kinds == {float} and not all(map(math.isfinite, results))):
         return None
-    return [results[i : i + columns] for i in range(0, len(results), columns)]
+    return list(map(list, zip(*[iter(results)] * columns, strict=True)))  # rows of so many
 
 
 def _spread(cells: list[float], width: int, rows: int, columns: int) -> Iterable[float]:

@@ -10,7 +10,7 @@ from office.own_server import serving, xlwings_server
 from addin.lite.script import main_py
 from addin.server import build
 
-ROUNDS = 11
+ROUNDS = 31
 _IDENTITY = """
 import xlwings as xw
 

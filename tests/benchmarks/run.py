@@ -13,6 +13,7 @@ import tempfile
 import time
 import timeit
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,14 +93,29 @@ def blocks() -> Iterator[Row]:
     cells = [column, 2.0, 1979.0, 0.5]
     try:
         capacity.call.VECTOR_FROM = ROWS + 1
-        yield Row(f"{ROWS:,} rows as lists, pure Python", fastest(lambda: call("PREFILL_US", cells)), name, base, 40)
+        yield Row(f"{ROWS:,} rows as lists, cell by cell", fastest(lambda: call("PREFILL_US", cells)), name, base, 40)
     finally:
         capacity.call.VECTOR_FROM = threshold
+    with without_numpy():
+        yield Row(f"{ROWS:,} rows as lists, pure Python", fastest(lambda: call("PREFILL_US", cells)), name, base, 10)
     yield Row(f"{ROWS:,} rows as lists, through NumPy", fastest(lambda: call("PREFILL_US", cells)), name, base, 5)
     import numpy as np
 
     array = np.array([x for [x] in column])
     yield Row(f"{ROWS:,} rows as an array", fastest(lambda: spec.public(array, *ARGS[1:]), number=20), name, base, 5)
+
+
+@contextmanager
+def without_numpy() -> Iterator[None]:
+    """As in LibreOffice and xlwings Lite, where NumPy cannot be imported."""
+    loaded = sys.modules.get("numpy")
+    sys.modules["numpy"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        sys.modules.pop("numpy")
+        if loaded:
+            sys.modules["numpy"] = loaded
 
 
 def build(path: Path) -> Iterator[Row]:
