@@ -38,7 +38,6 @@ def build(folder: str | Path, workbook_path: str | Path) -> Path:
     folder = Path(folder)
     texts = {target: _packaged(name) for name, target in _FILES.items()}
     texts["custom_functions/__init__.py"] = _FUNCTIONS
-    texts["requirements.txt"] = f"llm-capacity[server]=={capacity.__version__}\n"
     texts["static/index.html"] = page(WORKBOOK)
     for target, text in texts.items():
         (folder / target).parent.mkdir(parents=True, exist_ok=True)

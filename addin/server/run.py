@@ -62,7 +62,8 @@ def _need_key() -> None:
 
 def _need_port(port: int) -> None:
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # or a port on which a server just ended counts as taken; Windows means another thing
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((_HOST, port))
         except (OSError, OverflowError) as error:

@@ -29,6 +29,8 @@ CALLS: list[tuple[str, list[Any]]] = [
     ("GPUS", [[[26.0, 31.0, None]], 2.0]),
     ("GPUS", [[[26.0], [NA], ["x"], [True]], 2.0]),
     ("GPUS", [NA, 2.0]),
+    ("GPUS", [None, 2.0]),
+    ("REPLICAS", [16.67, None]),
     ("GPUS", [[[float(i)] for i in range(1000)], 2.0]),
     ("COST_PER_HOUR", [52, 3.5]),
     ("TPOT_VERDICT", [50.0, [[40.0], [60.0]], 30.0]),
