@@ -3,9 +3,9 @@
 import contextlib
 import os
 import shutil
-import zipfile
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
