@@ -23,7 +23,7 @@ class Host(NamedTuple):
 
 
 HOSTS: Final = {
-    "desktop": Host("xlwings in desktop Excel", "Windows", "xlwings is BSD-3-Clause; no license key"),
+    "desktop": Host("macros in desktop Excel, through xlwings", "Windows", "xlwings is BSD-3-Clause; no license key"),
     "lite": Host("xlwings Lite", "Excel for Windows, macOS and the web", "free, also commercially", _OFFICE_JS),
     "server": Host(
         "xlwings Server",
