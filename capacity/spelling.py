@@ -10,6 +10,9 @@ from typing import Final, NamedTuple
 from .errors import UnknownName
 from .registry import FUNCTIONS
 
+EXTENSION: Final = "org.llmcapacity.addin"  # by which LibreOffice knows our extension
+LIBREOFFICE: Final = "25.2"  # earlier ones do not find an add-in's functions in .xlsx files
+
 _OFFICE_JS: Final = "_xldudf_"  # followed by the add-in's namespace and "_", where it has one: ours has none
 
 

@@ -24,7 +24,7 @@ def plan_table(results: Sequence[Result], heads: Mapping[str, str], *, width: in
 
     heads: name of a section's first step -> the title of the section
     """
-    table = _table("Quantity", "Value", "Unit", *(["Formula"] if width >= _WITH_FORMULA else []))
+    table = plain_table("Quantity", "Value", "Unit", *(["Formula"] if width >= _WITH_FORMULA else []))
     values = [shown(r.value) for r in results]
     table.columns[1].justify = "right"
     table.columns[1].min_width = max(map(len, values))  # a narrow terminal wraps words, it never cuts a number
@@ -57,7 +57,7 @@ def headline(results: Sequence[Result], inputs: Mapping[str, float]) -> Text:
 
 def facts_table(facts: ModelFacts) -> Table:
     """What is known of a model: parameters, memory of a sequence, bytes of the weights in each format."""
-    table = _table("Quantity", "Value", "Unit")
+    table = plain_table("Quantity", "Value", "Unit")
     table.columns[1].justify = "right"
     table.columns[1].style = "bold"
     for title, rows in _facts(facts).items():
@@ -107,7 +107,7 @@ def function_list() -> Group:
 
 def argument_table() -> Table:
     """All arguments."""
-    table = _table("Argument", "Meaning", "Unit", "Must be", "Default", "Worked example")
+    table = plain_table("Argument", "Meaning", "Unit", "Must be", "Default", "Worked example")
     for row in reference.arguments():
         table.add_row(*row)
     return table
@@ -151,7 +151,8 @@ def _tpot(value: Mapping[str, float | str], target_ms: float) -> Text:
     return text.append(verdict, _VERDICT_STYLE[verdict])
 
 
-def _table(*headers: str) -> Table:
+def plain_table(*headers: str) -> Table:
+    """A table with a line under its header."""
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for header in headers:
         table.add_column(header, overflow="fold")

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,14 @@ def macro_workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("desktop")
     plain = build(folder / "plan.xlsx", extra=desktop.add_settings)
     return desktop.build(folder / "plan.xlsm", plain)[0]
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that every user may write to."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o777)
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -1,12 +1,9 @@
 """The extension file: complete, installable, reproducible; and the driver that the tests use for LibreOffice."""
 
 import ast
-import os
 import subprocess
 import sys
-import tempfile
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import openpyxl
@@ -53,14 +50,6 @@ def test_without_the_addin_there_is_no_such_name(office_without_addin: Office) -
     office_without_addin.new()
     for name in FUNCTIONS:
         assert office_without_addin.formula("Sheet1", "A1", f"={name}()") == ExcelError("#NAME?")
-
-
-@pytest.fixture
-def public() -> Iterator[Path]:
-    """A folder that every user may write to."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        os.chmod(folder, 0o777)
-        yield Path(folder)
 
 
 def test_unopkg_installs_it(public: Path, tmp_path: Path) -> None:

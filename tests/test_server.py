@@ -322,7 +322,7 @@ def test_a_port_in_use_is_one_sentence(server: Server, project: Path) -> None:
 
 
 def test_what_cannot_be_served(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="DIR must be a folder that `capacity build --host server` wrote"):
+    with pytest.raises(CallError, match="must be a folder that `capacity build --host server` wrote"):
         serve(tmp_path)
     with pytest.raises(InputError, match="workers must be a whole number >= 1: 0"):
         serve(project, workers=0)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from openpyxl import Workbook
 
+from capacity import __version__
 from capacity.catalogue import Table
 
 from .charts import alt_text
@@ -59,6 +60,7 @@ def compose(built: date, known_models: Table | None = None) -> Workbook:
     for title, write in writers.items():
         write(sheets[title])
     book.properties.creator = "llm-capacity"
+    book.properties.version = __version__
     book.properties.title = "LLM capacity plan"
     book.properties.created = book.properties.modified = datetime(built.year, built.month, built.day)
     return book

@@ -10,13 +10,12 @@ from lxml.builder import ElementMaker
 
 import capacity
 from capacity.registry import FUNCTIONS, Function
+from capacity.spelling import EXTENSION, LIBREOFFICE
 
 from .. import bundle
 
-IDENTIFIER: Final = "org.llmcapacity.addin"
 INTERFACE: Final = "org.llmcapacity.Functions"
 SERVICE: Final = "org.llmcapacity.AddIn"  # component.py implements both
-LIBREOFFICE: Final = "25.2"  # earlier ones do not find an add-in's functions in .xlsx files
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the same sources give the same bytes
 
 _MANIFEST: Final = "http://openoffice.org/2001/manifest"
@@ -124,7 +123,7 @@ def _description() -> etree._Element:
     minimum.set("value", LIBREOFFICE)
     minimum.set(f"{{{_DESCRIPTION}}}name", f"LibreOffice {LIBREOFFICE}")  # shown where it is too old
     return e.description(
-        e.identifier(value=IDENTIFIER),
+        e.identifier(value=EXTENSION),
         e.version(value=capacity.__version__),
         e.dependencies(minimum),
         e("display-name", e.name("LLM capacity", lang="en")),

@@ -23,7 +23,7 @@ def serve(folder: str | Path, workers: int = 4, port: int = 8000) -> None:
     """
     folder = Path(folder).resolve()
     if not (folder / "custom_functions").is_dir():
-        raise InputError("DIR", str(folder), "must be a folder that `capacity build --host server` wrote")
+        raise CallError(f"{folder} must be a folder that `capacity build --host server` wrote")
     if workers < 1:
         raise InputError("workers", workers, "must be a whole number >= 1")
     if find_spec("xlwings_server") is None:

@@ -15,15 +15,16 @@ _WIDE: Final = 1000  # columns of output that is no terminal: nothing is wrapped
 
 
 def write(path: Path, suffix: str, what: str, build: Callable[[Path], Any]) -> None:
-    """Write a file and say so; a path that cannot be written is one sentence."""
-    if path.suffix.lower() != suffix:
+    """Write a file, or a folder where there is no suffix, and say so; a path that cannot be written is one sentence."""
+    if suffix and path.suffix.lower() != suffix:
         raise InputError("PATH", str(path), f"must end in {suffix}")
     try:
         with console().status(f"Building the {what}"):
             build(path)
     except OSError as error:
         raise CallError(f"cannot write {path}: {error.strerror or error}") from None
-    typer.echo(f"Wrote the {what} {path} ({path.stat().st_size / 1000:,.0f} kB)")
+    size = f" ({path.stat().st_size / 1000:,.0f} kB)" if suffix else ""
+    typer.echo(f"Wrote the {what} {path}{size}")
 
 
 def console() -> "Console":

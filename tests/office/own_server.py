@@ -17,7 +17,6 @@ from typing import Any
 import xlwings
 
 CALL = "/xlwings/custom-functions-call"
-SERVE = "import sys; from addin.server import serve; serve(sys.argv[1], {workers}, {port})"
 
 
 def xlwings_server() -> str | None:
@@ -32,7 +31,17 @@ def serving(folder: Path, workers: int = 2) -> Iterator["Server"]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-c", SERVE.format(workers=workers, port=port), folder]
+    command = [
+        sys.executable,
+        "-m",
+        "capacity.cli",
+        "serve",
+        str(folder),
+        "--workers",
+        str(workers),
+        "--port",
+        str(port),
+    ]
     with (
         tempfile.TemporaryFile("w+") as log,
         subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as process,
