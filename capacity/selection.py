@@ -10,7 +10,17 @@ from typing import Any, Final, NamedTuple
 from . import catalogue
 from .errors import UnknownName
 
-__all__ = ["FORMATS", "KV_TYPES", "NATIVE", "QUANTIZATIONS", "Quantization", "chosen", "kernels"]
+__all__ = [
+    "FORMATS",
+    "GPU_COLUMNS",
+    "KV_TYPES",
+    "MODEL_COLUMNS",
+    "NATIVE",
+    "QUANTIZATIONS",
+    "Quantization",
+    "chosen",
+    "kernels",
+]
 
 
 class Quantization(NamedTuple):
@@ -33,13 +43,14 @@ NATIVE: Final = "native"  # as the checkpoint stores them
 FORMATS: Final = (*QUANTIZATIONS, NATIVE)
 KV_TYPES: Final[dict[str, float]] = {"bf16": 2.0, "fp8": 1.0}  # bytes per element
 
-# input -> column of the models; those in billions, and those taken as they are
-_BILLIONS: Final = {
+# input -> the column that it is; those that end in _b are in billions of it
+MODEL_COLUMNS: Final = {
     "params_b": "total_params",
     "active_params_b": "active_params",
     "routed_params_b": "routed_expert_params",
-}
-_MODEL: Final = {
+    # a matrix that serves as embedding and LM head counts once, as LM head: the catalogue has no LM head then
+    "embedding_params_b": "lm_head_params",
+    "lm_head_params_b": "embedding_params",
     "layers": "num_hidden_layers",
     "head_dim": "head_dim",
     "moe_layers": "moe_layers",
@@ -51,7 +62,7 @@ _MODEL: Final = {
     "state_bytes": "state_bytes_per_sequence",
     "kv_replicated": "kv_replicated_per_rank",
 }
-_GPU: Final = {"bandwidth_tb_s": "bandwidth_tb_s", "gpu_gb": "memory_gb"}
+GPU_COLUMNS: Final = {"bandwidth_tb_s": "bandwidth_tb_s", "gpu_gb": "memory_gb"}
 # input -> column of the GPUs, and the one refinement that needs it: without that it may be unknown
 _REFINED_GPU: Final = {
     "bf16_tflops": ("bf16_tflops", "attention_flops"),
@@ -93,9 +104,7 @@ def chosen(
     form = QUANTIZATIONS[weights.format]
     full_heads, windowed_heads = (_number(facts, f"{kind}_key_value_heads") for kind in ("full", "windowed"))
     return {
-        **{name: _number(facts, column) / 1e9 for name, column in _BILLIONS.items()},
-        **{name: _number(facts, column) for name, column in _MODEL.items()},
-        **_embedding(facts),
+        **{name: _number(facts, c) / (1e9 if name.endswith("_b") else 1) for name, c in MODEL_COLUMNS.items()},
         **_experts(facts),
         "kv_heads": full_heads or windowed_heads,
         "windowed_kv_heads": windowed_heads or full_heads,
@@ -109,7 +118,7 @@ def chosen(
         "kv_bytes": kv_bytes,
         "tp": float(tp),
         "peak_tflops": _peak(gpus, gpu, form),
-        **{name: float(gpus.value(gpu, column)) for name, column in _GPU.items()},
+        **{name: float(gpus.value(gpu, column)) for name, column in GPU_COLUMNS.items()},
         **_refined_gpu(gpus, gpu, switches),
     }
 
@@ -157,9 +166,8 @@ _NATIVE: Final = (
     *("native_dense_bytes_per_param", "native_expert_bytes_per_param"),
 )
 _COLUMNS: Final = (
-    *_BILLIONS.values(),
-    *_MODEL.values(),
-    *("model_type", "tie_word_embeddings", "embedding_params", "lm_head_params"),
+    *MODEL_COLUMNS.values(),
+    "model_type",
     *("full_key_value_heads", "windowed_key_value_heads", "kv_bytes_per_token_full", "indexer_bytes_per_token"),
     *("full_attention_layers", "windowed_attention_layers", "linear_attention_layers", "qk_norm"),
     *("moe_layers", "dense_ffn_layers", "n_experts", "experts_per_token", "shared_experts"),
@@ -175,14 +183,6 @@ def _one_of(kind: str, name: str, known: Collection[str]) -> str:
 
 def _number(facts: Mapping[str, Any], column: str) -> float:
     return float(facts[column])
-
-
-def _embedding(facts: Mapping[str, Any]) -> dict[str, float]:
-    """A tied matrix counts once, as the head: it is multiplied, and read in each step."""
-    embedding, head = _number(facts, "embedding_params") / 1e9, _number(facts, "lm_head_params") / 1e9
-    if facts["tie_word_embeddings"]:
-        embedding, head = 0.0, embedding
-    return {"embedding_params_b": embedding, "lm_head_params_b": head}
 
 
 def _experts(facts: Mapping[str, Any]) -> dict[str, float]:

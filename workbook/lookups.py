@@ -1,6 +1,8 @@
 """What follows from the chosen model, GPU, quantization and KV type: a formula for each input that is such a fact."""
 
-from capacity.selection import NATIVE
+from capacity.plan import INPUTS
+from capacity.refined import REFINED_INPUTS
+from capacity.selection import GPU_COLUMNS, MODEL_COLUMNS, NATIVE
 
 from .sheets import gpus, models
 from .sheets.facts import FactSheet
@@ -38,15 +40,12 @@ def of_inputs(model_row: str, gpu_row: str, type_bytes: str, peak: str, kv_bytes
         _fact(models.SHEET, f"{kind}_key_value_heads", model_row) for kind in ("full", "windowed")
     )
     return {
-        "params_b": _fact(models.SHEET, "total_params", model_row),
+        **{name: _fact(models.SHEET, column, model_row) for name, column in MODEL_COLUMNS.items() if name in INPUTS},
+        **{name: _fact(gpus.SHEET, column, gpu_row) for name, column in GPU_COLUMNS.items()},
         "bytes_per_param": type_bytes,
-        "layers": _fact(models.SHEET, "num_hidden_layers", model_row),
         "kv_heads": f"{full_heads}+({full_heads}=0)*{windowed_heads}",  # where no layer sees everything
-        "head_dim": _fact(models.SHEET, "head_dim", model_row),
         "kv_bytes": kv_bytes,
         "peak_tflops": peak,
-        "bandwidth_tb_s": _fact(gpus.SHEET, "bandwidth_tb_s", gpu_row),
-        "gpu_gb": _fact(gpus.SHEET, "memory_gb", gpu_row),
     }
 
 
@@ -57,27 +56,16 @@ def of_facts(model_row: str, gpu_row: str, weights: tuple[str, str, str], kv: tu
     """
     quantization, form, bytes_per_param = weights
     kv_heads, kv_bytes = kv
-    fields = {
-        "active_params_b": "active_params",
-        # a matrix that serves as embedding and LM head counts once, as LM head: the catalogue has no LM head then
-        "embedding_params_b": "lm_head_params",
-        "lm_head_params_b": "embedding_params",
-        "routed_params_b": "routed_expert_params",
-        "moe_layers": "moe_layers",
-        "hidden_size": "hidden_size",
-        "attention_width": "attention_width",
-        "windowed_width": "windowed_attention_width",
-        "window_tokens": "kv_window_tokens",
-        "kv_windowed_bytes": "kv_bytes_per_token_windowed",
-        "state_bytes": "state_bytes_per_sequence",
-        "kv_replicated": "kv_replicated_per_rank",
-    }
     stored = {f"{kind}_bytes": f"native_{kind}_bytes_per_param" for kind in ("dense", "expert")}
     kernels = [_fact(models.SHEET, f"kernels_{kind}", model_row) for kind in ("quantized", "bf16")]
     usable, vendor = (_fact(gpus.SHEET, field, gpu_row) for field in ("usable_gb", "memory_gb"))
     windowed_heads = _fact(models.SHEET, "windowed_key_value_heads", model_row)
     return {
-        **{name: _fact(models.SHEET, field, model_row) for name, field in fields.items()},
+        **{
+            name: _fact(models.SHEET, column, model_row)
+            for name, column in MODEL_COLUMNS.items()
+            if name in REFINED_INPUTS
+        },
         **{
             name: f'CHOOSE(1+({quantization}="{NATIVE}"),{bytes_per_param},{_fact(models.SHEET, field, model_row)})'
             for name, field in stored.items()
