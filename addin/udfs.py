@@ -31,34 +31,27 @@ CATEGORY: Final = "LLM capacity"
 _AS_THEY_ARE: Final = {float, int, bool, type(None)}  # the same here and in `capacity.call`
 _ERROR: Final = re.compile(r"#(?:N/A|DIV/0!|GETTING_DATA|[A-Z]+[!?])")
 
-# Our macros hand over values, and an error value among them as 0x800A0000 and its number, as a signed integer. xlwings
-# turns these into text in references only. The newer errors, such as #SPILL!, are #VALUE! here: the macros' mapper
-# knows those that every version of Excel can show.
-_ERROR_BASE: Final = 0x800A0000 - 2**32
-_ERROR_NUMBERS: Final = {
-    2000: "#NULL!",
-    2007: "#DIV/0!",
-    2015: "#VALUE!",
-    2023: "#REF!",
-    2029: "#NAME?",
-    2036: "#NUM!",
-    2042: "#N/A",
-}
+# Errors that every host can show. A newer one, such as #SPILL!, is #VALUE!: Office.js would show its text, and xlwings
+# leaves it to us as COM hands it over, which is 0x800A0000 and its number as a signed integer.
+_SHOWN: Final = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
+_NEWER: Final = frozenset(range(0x800A0000 - 2**32 + 2000, 0x800A0000 - 2**32 + 2100))
 
 
 def _cell(x: Any) -> Any:
     """A cell's value as `capacity.call` takes it."""
     if type(x) is str:
-        return ExcelError(x) if _ERROR.fullmatch(x) else x
-    if type(x) is int and 2000 <= x - _ERROR_BASE < 2100:
-        return ExcelError(_ERROR_NUMBERS.get(x - _ERROR_BASE, "#VALUE!"))
+        return ExcelError(x if x in _SHOWN else "#VALUE!") if _ERROR.fullmatch(x) else x
+    if type(x) is int and x in _NEWER:
+        return ExcelError("#VALUE!")
     return float(x) if type(x) is Decimal else x  # COM hands over cells in currency format as decimals
 
 
 def _argument(x: Any) -> Any:
     if not isinstance(x, list | tuple):
         return _cell(x)
-    return x if _types(x) <= _AS_THEY_ARE else [[_cell(c) for c in row] for row in x]
+    if _types(x) <= _AS_THEY_ARE and _NEWER.isdisjoint(chain.from_iterable(x)):
+        return x
+    return [[_cell(c) for c in row] for row in x]
 
 
 def _result(x: Any) -> Any:

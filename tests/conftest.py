@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from office import Office, OfficeError, soffice, uno_python
 
-from addin import desktop
+from addin import desktop, server
 from addin.libreoffice import build as build_extension
 from workbook.build import build
 
@@ -87,6 +87,13 @@ def macro_workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("desktop")
     plain = build(folder / "plan.xlsx", extra=desktop.add_settings)
     return desktop.build(folder / "plan.xlsm", plain)[0]
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project folder of xlwings Server; tests must not change it."""
+    spelled = build(tmp_path_factory.mktemp("spelled") / "capacity.xlsx", host="server")
+    return server.build(tmp_path_factory.mktemp("server"), spelled)
 
 
 @pytest.fixture

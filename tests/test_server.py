@@ -28,16 +28,8 @@ from capacity.call import call
 from capacity.errors import CallError, InputError
 from capacity.registry import FUNCTIONS
 from capacity.spelling import HOSTS
-from workbook.build import build as build_workbook
 
 WORKERS, CLIENTS, CALLS_EACH = 2, 16, 200
-
-
-@pytest.fixture(scope="session")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project folder; tests must not change it."""
-    spelled = build_workbook(tmp_path_factory.mktemp("spelled") / "capacity.xlsx", host="server")
-    return build(tmp_path_factory.mktemp("server"), spelled)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ own, because the stand-ins would reach every later test:
     stdin   [[function, [argument, ...]], ...]
     stdout  {"functions": {name: xlwings' metadata}, "results": [...], "vba": the wrapper module's text}
 
-An argument is a number, text or boolean, or one of {"range": rows}, {"values": rows}, {"error": "#N/A"},
+An argument is a number, text or boolean, or one of {"range": rows}, {"values": rows}, {"error": SCODE},
 {"date": "2026-11-29"}, {"currency": "3.5"}, {"left out": true}; a blank cell is null, both within a range and as
 {"range": [[null]]}. Our own macros pass the values of a range, xlwings' wrappers the range itself.
 """
@@ -30,7 +30,6 @@ from unittest.mock import MagicMock
 _ = asyncio, concurrent.futures, multiprocessing, subprocess, tempfile
 
 MISSING = -2147352572  # DISP_E_PARAMNOTFOUND, as xlwings' VBA passes it
-SPILL = -2146826243  # xlwings knows only the errors of old
 RANGE_IID = "{00020846-0000-0000-C000-000000000046}"
 
 
@@ -84,20 +83,20 @@ def load_xlwings():
     return xlwings
 
 
-def argument(x, errors):
+def argument(x):
     """An argument as Excel's COM interface passes it."""
     if not isinstance(x, dict):
         return x
     ((kind, value),) = x.items()
     if kind == "range":
-        return excel_range([[argument(cell, errors) for cell in row] for row in value])
+        return excel_range([[argument(cell) for cell in row] for row in value])
     if kind == "values":
-        return tuple(tuple(argument(cell, errors) for cell in row) for row in value)
-    if kind == "error":
-        return errors[value]
+        return tuple(tuple(argument(cell) for cell in row) for row in value)
     if kind == "date":
         return datetime.datetime.fromisoformat(value)
-    return Decimal(value) if kind == "currency" else MISSING
+    if kind == "currency":
+        return Decimal(value)
+    return value if kind == "error" else MISSING
 
 
 def main():
@@ -105,11 +104,9 @@ def main():
     xlwings = load_xlwings()
     from addin import udfs
 
-    errors = {code: number for number, code in xlwings._xlwindows.cell_errors.items()}
-    errors["#SPILL!"] = SPILL
     calls = json.load(sys.stdin)
     call = xlwings.udfs.call_udf
-    results = [call("addin.udfs", name, [argument(x, errors) for x in args], None, None) for name, args in calls]
+    results = [call("addin.udfs", name, [argument(x) for x in args], None, None) for name, args in calls]
     vba = io.StringIO()
     xlwings.udfs.generate_vba_wrapper("addin.udfs", udfs, vba, MagicMock(Name="capacity.xlsm"))
     functions = {name: getattr(udfs, name).__xlfunc__ for name in udfs.__all__}

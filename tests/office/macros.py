@@ -24,7 +24,8 @@ from addin.desktop.settings import SHEET
 from capacity.call import OMITTED, ExcelError
 
 NUMBERS = {"#NULL!": 2000, "#DIV/0!": 2007, "#VALUE!": 2015, "#REF!": 2023, "#NAME?": 2029, "#NUM!": 2036, "#N/A": 2042}
-_CODES = {number: code for code, number in NUMBERS.items()}
+NEWER = {"#SPILL!": 2045}  # one of those that only newer versions of Excel can show
+_TEXTS = {number: code for code, number in NUMBERS.items()}
 _START = 'Public Function XLPy()\r\nSet XLPy = CreateObject("Python")\r\nEnd Function\r\n'
 _SCODE = 0x800A0000 - 2**32
 
@@ -173,12 +174,17 @@ def _without_comments_on_directives(source: str) -> str:
     return re.sub(r"(?m)^(\s*#[^'\r\n]*)'[^\r\n]*", r"\1", source)
 
 
+def scode(x: ExcelError) -> int:
+    """An error value among plain values, as COM carries it."""
+    return _SCODE + (NUMBERS | NEWER)[x.code]
+
+
 def to_vba(x: Any) -> object:
     """A cell's value, a reference or an argument left out, as a macro gets it."""
     if isinstance(x, Cells):
         return _Reference(x.rows)
     if isinstance(x, ExcelError):
-        return VBAErrorValue(NUMBERS[x.code])
+        return VBAErrorValue((NUMBERS | NEWER)[x.code])
     return MISSING if x is OMITTED else EMPTY if x is None else x
 
 
@@ -187,16 +193,21 @@ def from_vba(x: object) -> Any:
     if isinstance(x, VBAArray):
         rows = _rows(x)
         return [[from_vba(cell) for cell in row] for row in rows]
-    return ExcelError(_CODES[x.number]) if isinstance(x, VBAErrorValue) else x
+    return ExcelError(_TEXTS[x.number]) if isinstance(x, VBAErrorValue) else x
 
 
 def _to_python(x: object, omitted: Any) -> Any:
-    """As the COM server's conversion does, with `ndim=2` for a blank cell and a range."""
-    if isinstance(x, VBAArray):
-        return [[_to_python(cell, None) for cell in row] for row in _rows(x)]
+    """An argument as the COM server's conversion hands it on: rows, even of one cell."""
+    if x is MISSING:
+        return omitted
+    return [list(map(_cleaned, row)) for row in (_rows(x) if isinstance(x, VBAArray) else [[x]])]
+
+
+def _cleaned(x: object) -> Any:
+    """A cell as that conversion cleans it: errors of old become their texts, and an empty text a blank cell."""
     if isinstance(x, VBAErrorValue):
-        return _SCODE + x.number
-    return omitted if x is MISSING else None if x is EMPTY else x
+        return _TEXTS.get(x.number, _SCODE + x.number)
+    return None if x is EMPTY or x == "" else x
 
 
 def _from_server(x: Any) -> object:

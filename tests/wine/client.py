@@ -6,13 +6,15 @@ the server with it and hands out its object, whose CallUDF the macros call.
     REQUEST  [[function, [argument, ...]], ...]
     ANSWER   {"start_s": seconds, "results": [[result, seconds], ...]}; a call that fails gives {"failed": SENTENCE}
 
-An argument is a number, text, boolean, null (a blank cell), {"error": SCODE} or {"left out": true}, or rows of these.
+An argument is as excel_com.py takes it, without its {"range": rows}.
 """
 
 import ctypes
+import datetime
 import json
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import pythoncom
@@ -52,11 +54,16 @@ def argument(x):
     An error value goes as a plain integer: pywin32 cannot send one (its VARIANT(VT_ERROR, n) is always "left out"),
     and on the other side it makes the same integer of both.
     """
-    if isinstance(x, list):
-        return tuple(tuple(argument(cell) for cell in row) for row in x)
     if not isinstance(x, dict):
         return x
-    return win32com.client.VARIANT(pythoncom.VT_ERROR, winerror.DISP_E_PARAMNOTFOUND) if "left out" in x else x["error"]
+    ((kind, value),) = x.items()
+    if kind == "values":
+        return tuple(tuple(argument(cell) for cell in row) for row in value)
+    if kind == "date":
+        return win32com.client.VARIANT(pythoncom.VT_DATE, datetime.datetime.fromisoformat(value))
+    if kind == "currency":
+        return win32com.client.VARIANT(pythoncom.VT_CY, Decimal(value))
+    return value if kind == "error" else win32com.client.VARIANT(pythoncom.VT_ERROR, winerror.DISP_E_PARAMNOTFOUND)
 
 
 def timed(server, name, arguments):
