@@ -267,6 +267,7 @@ GROUPS: dict[str, list[tuple[str, list[Any], Any]]] = {
         ("CAPACITY_EXPLAIN", ["REPLICAS", 16.67, 65], "utilization must be > 0 and < 1: 65; did you mean 0.65?"),
         ("CAPACITY_EXPLAIN", ["REPLICAS", 16.67, BLANK], "utilization must be > 0 and < 1: 0"),
         ("CAPACITY_EXPLAIN", ["REPLICAS", "x"], "busy_replicas must be a number: 'x'"),
+        ("CAPACITY_EXPLAIN", ["GPUS", BLANK, 2], "0 replicas x 2 GPUs = 0 GPUs"),
         ("CAPACITY_EXPLAIN", ["REPLICAS", OMITTED, 0.65], "busy_replicas is required: it was left out"),
         (
             "CAPACITY_EXPLAIN",
@@ -282,6 +283,7 @@ GROUPS: dict[str, list[tuple[str, list[Any], Any]]] = {
         ),
         ("CAPACITY_EXPLAIN", ["CAPACITY_VERSION"], f"the functions of llm-capacity {capacity.__version__} answer"),
         ("CAPACITY_EXPLAIN", ["NOPE"], NA),
+        ("CAPACITY_EXPLAIN", ["NOPE", 1], NA),
         ("CAPACITY_EXPLAIN", [""], NA),
         ("CAPACITY_EXPLAIN", [3], NA),
         ("CAPACITY_EXPLAIN", [DIV0, 1], DIV0),

@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
-import pytest
 from office import Office
 
-from addin import udfs
 from addin.libreoffice import build
 from capacity.call import ExcelError, call
 from workbook.recalculate import recalculate
@@ -68,23 +66,6 @@ def test_in_process(tmp_path: Path) -> None:
     found = recalculate(tmp_path / "facts.xlsx")
     for i, (formula, expected) in enumerate(FORMULAS, 1):
         assert same(found["Sheet", f"A{i}"], expected), formula
-
-
-@pytest.mark.parametrize(
-    ("name", "args", "expected"),
-    [
-        ("MODEL", ["Qwen3-8B", "layers"], 36.0),
-        ("GPU", ["H200", "vendor"], "NVIDIA"),
-        (
-            "GPU",
-            [[["H200"], ["H999"], ["A10G"]], [["vendor", "fp4_tflops"]]],
-            [["NVIDIA", "#N/A"], ["#N/A", "#N/A"], ["NVIDIA", "#N/A"]],
-        ),
-        ("GPU", [], 4.8),
-    ],
-)
-def test_through_xlwings(name: str, args: list[Any], expected: Any) -> None:
-    assert getattr(udfs, name)(*args) == expected
 
 
 def test_a_column_of_names_at_once() -> None:

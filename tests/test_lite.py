@@ -10,10 +10,8 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from conftest import audited, found
+from conftest import audited
 from lxml import etree
-from office import node
-from office.office_js import CALLS, expected, received, sent
 
 import capacity
 from addin.lite import build
@@ -88,18 +86,6 @@ def test_the_script_is_the_projects_own_source() -> None:
         assert text == source
         assert source in script  # without a single escape
     assert len(script.splitlines()) - sum(len(t.splitlines()) for t in texts.values()) < 8 * len(texts)
-
-
-def test_pyodide_answers_as_python_does(tmp_path: Path) -> None:
-    """The script in the Python of xlwings Lite, called through xlwings' own code."""
-    found("pyodide for Node (.ci/node.sh installs it)", node.pyodide())
-    found("xlwings' license key (XLWINGS_LICENSE_KEY)", node.license_key())
-    calls = [[name, sent(args, bool(FUNCTIONS[name].vararg))] for name, args in CALLS]
-    archive = node.xlwings_archive(tmp_path / "xlwings.zip")
-    answer = node.run("pyodide_host.mjs", {"script": main_py(), "xlwings": str(archive), "calls": calls})
-    assert sorted(answer["functions"]) == sorted(FUNCTIONS)
-    for (name, args), result in zip(CALLS, answer["results"], strict=True):
-        assert received(result) == expected(name, args), name
 
 
 def test_the_workbook_holds_the_script_as_the_addin_stores_it(built: Path) -> None:

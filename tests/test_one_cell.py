@@ -9,7 +9,6 @@ import pytest
 from office import Office
 
 import capacity
-from addin import udfs
 from capacity.call import ExcelError, call
 from capacity.plan import STEPS, plan
 from capacity.refined import refined_plan
@@ -159,13 +158,6 @@ def test_arrays_are_refused_in_a_sentence() -> None:
 
 def formula(what: str, rate: str = "50", output: str = "400") -> str:
     return f'PLAN("{what}","Llama-3.3-70B","H200 SXM",{rate},3000,{output})'
-
-
-def test_through_xlwings() -> None:
-    assert udfs.PLAN("gpus", *EXAMPLE) == 52
-    assert udfs.PLAN("table", *EXAMPLE) == call("PLAN", ["table", *EXAMPLE])
-    assert udfs.PLAN("gpus", *EXAMPLE[:2], [[50.0], [100.0]], *EXAMPLE[3:]) == [[52.0], [104.0]]
-    assert udfs.PLAN("nope", *EXAMPLE) == "#N/A"
 
 
 def test_in_process(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_libreoffice_addin import DIFFERENCES, Difference
+from parity_differences import DIFFERENCES, EXCEL
+from test_libreoffice_addin import OF_FORMULAS
 
 import capacity
 from capacity.cli import app
@@ -61,10 +62,17 @@ def test_formulas_to_paste() -> None:
         assert set(names) <= set(capacity.FUNCTIONS), formula
 
 
-@pytest.mark.parametrize("row", DIFFERENCES, ids=lambda row: row.what)
-def test_what_is_different_in_libreoffice_is_said(row: Difference) -> None:
-    """Each difference that a real LibreOffice shows stands in the README, in the same words."""
-    assert f"- {row.what}\n" in README
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("In Excel, through xlwings", [d.what for d in DIFFERENCES if set(d.hosts) & set(EXCEL)]),
+        ("In LibreOffice", [d.what for d in DIFFERENCES if "LibreOffice" in d.hosts] + [d.what for d in OF_FORMULAS]),
+    ],
+)
+def test_what_is_different_in_a_host_is_said(head: str, expected: list[str]) -> None:
+    """Each difference that the tests show stands in the README in the same words, and no other."""
+    bullets = README.partition(head)[2].split("\n\n")[1].removeprefix("- ").split("\n- ")
+    assert sorted(bullets) == sorted(expected)
 
 
 def test_every_command_is_described() -> None:

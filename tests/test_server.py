@@ -19,7 +19,6 @@ from conftest import audited, found, need
 from lxml import etree
 from office import node
 from office.browser import Browser, chromium
-from office.office_js import CALLS, expected, received, sent
 from office.own_server import CALL, Server, serving, xlwings_server
 
 import capacity
@@ -38,16 +37,6 @@ def server(project: Path) -> Iterator[Server]:
     found("xlwings' license key (XLWINGS_LICENSE_KEY)", node.license_key())
     with serving(project, WORKERS) as running:
         yield running
-
-
-def test_excel_gets_what_python_gives(server: Server) -> None:
-    """xlwings' own JavaScript, from the server itself, calls the functions as Excel's runtime does."""
-    need("node")
-    calls = [[name, sent(args, bool(FUNCTIONS[name].vararg))] for name, args in CALLS]
-    answer = node.run("excel_client.mjs", {"address": server.address, "calls": calls})
-    assert sorted(answer["associated"]) == sorted(answer["meta"]) == sorted(FUNCTIONS)
-    for (name, args), result in zip(CALLS, answer["results"], strict=True):
-        assert received(result["value"]) == expected(name, args), name
 
 
 def test_excel_shows_why_a_call_is_refused(server: Server) -> None:

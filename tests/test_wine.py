@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from conftest import wine_folder
-from office.macros import NUMBERS, Cells, Macros
-from test_desktop_vba import CASES, as_range
+from office.macros import Macros
+from parity_hosts import com_argument
+from test_parity import same
 from wine import Windows
 
-from capacity.call import OMITTED, ExcelError, call
+from capacity.call import OMITTED, call
 from capacity.registry import FUNCTIONS
 
 ROWS = 10_000
@@ -19,24 +20,10 @@ TABLE = [[float(10 * i + j) for j in range(10)] for i in range(1, ROWS // 10 + 1
 CALLS: list[tuple[str, list[Any]]] = [
     *((name, list(f.examples)) for name, f in FUNCTIONS.items()),
     *((name, [OMITTED] * len(f.args)) for name, f in FUNCTIONS.items() if not f.vararg),
-    *CASES,
-    *(("GPUS", [ExcelError(code), 2.0]) for code in NUMBERS),
-    ("GPUS", [None, 2.0]),
-    ("GPUS", [Cells(TABLE), 2.0]),
-    ("GPUS", [Cells(COLUMN), 2.0]),
-    ("DECODE_STEP_MS", [Cells(COLUMN), 4.8, Cells([[0.5, 0.75]])]),
+    ("GPUS", [TABLE, 2.0]),
+    ("GPUS", [COLUMN, 2.0]),
+    ("DECODE_STEP_MS", [COLUMN, 4.8, [[0.5, 0.75]]]),
 ]
-
-
-def as_json(x: Any) -> Any:
-    """An argument as wine/client.py takes it, with a reference as its values, which the macros hand over."""
-    if isinstance(x, Cells):
-        return (
-            as_json(x.rows[0][0]) if len(x.rows) == len(x.rows[0]) == 1 else [[as_json(c) for c in r] for r in x.rows]
-        )
-    if isinstance(x, ExcelError):
-        return {"error": 0x800A0000 - 2**32 + NUMBERS[x.code]}
-    return {"left out": True} if x is OMITTED else x
 
 
 @pytest.fixture(scope="module")
@@ -53,21 +40,14 @@ def macros(macro_workbook: Path) -> Macros:
 def answer(windows: Windows, macros: Macros) -> dict[str, Any]:
     """The server, started as xlwings' own macro starts it from the sheet of settings, and its answers to CALLS."""
     command = macros.command(windows.interpreter)
-    return windows.call(command, [[name, [as_json(x) for x in args]] for name, args in CALLS])
-
-
-def equal(a: Any, b: Any) -> bool:
-    """Numbers to 1e-12, as another C library may round the last digit otherwise; all else alike."""
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(equal, a, b))
-    return a == b or (isinstance(a, float) and isinstance(b, float) and a == pytest.approx(b, rel=1e-12))
+    return windows.call(command, [[name, list(map(com_argument, args))] for name, args in CALLS])
 
 
 def test_every_answer_becomes_the_value_of_its_cell(answer: dict[str, Any], macros: Macros) -> None:
     assert len(answer["results"]) == len(CALLS)
     for (name, arguments), (result, _) in zip(CALLS, answer["results"], strict=True):
-        expected = call(name, [as_range(x) for x in arguments])
-        assert equal(macros.cell_values(result), expected), (name, str(arguments)[:200], str(result)[:200])
+        expected = call(name, arguments)
+        assert same(macros.cell_values(result), expected), (name, str(arguments)[:200], str(result)[:200])
 
 
 def test_the_worked_examples_figure(answer: dict[str, Any]) -> None:
