@@ -55,7 +55,7 @@ def test_the_script_stands_alone(built: Path, tmp_path: Path) -> None:
     import xlwings
 
     (tmp_path / "xlwings").symlink_to(Path(xlwings.__file__).parent)
-    calls = [(name, []) for name in FUNCTIONS] + [("REPLICAS", [[[16.67], [-1], ["#N/A"]]]), ("GPUS", [[[26, 31]], 2])]
+    calls = [(name, []) for name in FUNCTIONS] + [("REPLICAS", [[[16.67], [-1], ["x"]]]), ("GPUS", [[[26, 31]], 2])]
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", ALONE.format(site=str(tmp_path), script=str(built.with_name("main.py")))],
         input=json.dumps(calls),

@@ -12,6 +12,7 @@ Values cross as they do between Excel and xlwings' server: rows, one row flat, o
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from pyopenvba import ExcelFile, VBAModuleKind
@@ -197,17 +198,17 @@ def from_vba(x: object) -> Any:
 
 
 def _to_python(x: object, omitted: Any) -> Any:
-    """An argument as the COM server's conversion hands it on: rows, even of one cell."""
+    """An argument as the COM server makes it of what the macros hand over."""
     if x is MISSING:
         return omitted
-    return [list(map(_cleaned, row)) for row in (_rows(x) if isinstance(x, VBAArray) else [[x]])]
+    value = [list(map(_plain, row)) for row in _rows(x)] if isinstance(x, VBAArray) else _plain(x)
+    context = SimpleNamespace(range=None, value=value, meta={}, engine=SimpleNamespace(name="excel"))
+    udfs.Cells.reader({})(context)
+    return context.value
 
 
-def _cleaned(x: object) -> Any:
-    """A cell as that conversion cleans it: errors of old become their texts, and an empty text a blank cell."""
-    if isinstance(x, VBAErrorValue):
-        return _TEXTS.get(x.number, _SCODE + x.number)
-    return None if x is EMPTY or x == "" else x
+def _plain(x: object) -> Any:
+    return _SCODE + x.number if isinstance(x, VBAErrorValue) else None if x is EMPTY else x
 
 
 def _from_server(x: Any) -> object:
