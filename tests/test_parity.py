@@ -8,6 +8,11 @@ from parity import Call, calls_of
 from parity_differences import DIFFERENCES, forced
 from parity_hosts import HOSTS
 
+from capacity.arguments import Text
+from capacity.call import ExcelError
+from capacity.errors import CapacityError
+from capacity.registry import FUNCTIONS
+
 
 @pytest.fixture(scope="module", params=HOSTS)
 def host(request: pytest.FixtureRequest) -> tuple[str, list[tuple[Call, Any]]]:
@@ -50,7 +55,24 @@ def test_a_difference_is_of_a_call_and_differs(name: str) -> None:
 
 
 def test_the_table() -> None:
-    """No call stands there twice."""
+    """No call stands there twice, and there are as many as the README says."""
     texts = [call.text for call in calls_of("xlwings Lite")]
-    assert len(texts) == len(set(texts)) >= 150
+    assert len(texts) == len(set(texts)) >= 200
     assert {host for d in DIFFERENCES for host in d.hosts} <= set(HOSTS)
+
+
+def python_takes(c: Call) -> bool:
+    """Python has no blank or error cells and no ranges, and takes no number for a text."""
+    pairs = zip(FUNCTIONS[c.function].args.values(), c.args, strict=False)
+    texts = [x for argument, x in pairs if isinstance(argument, Text)]
+    return all(isinstance(x, int | float | str) for x in c.args) and all(isinstance(x, str) for x in texts)
+
+
+@pytest.mark.parametrize("c", list(filter(python_takes, calls_of("Python"))), ids=lambda c: c.text[:60])
+def test_a_function_in_python_raises_what_cells_show(c: Call) -> None:
+    """`capacity.gpus(26, 2)` and its like: the same numbers, and the error whose value a cell shows."""
+    try:
+        answer = FUNCTIONS[c.function].public(*c.args)
+    except CapacityError as error:
+        answer = ExcelError(error.code)
+    assert same(answer, c.expected)
