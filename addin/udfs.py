@@ -10,7 +10,7 @@ error value as its text, which each host turns into the error value.
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import chain
 from typing import Any, Final
@@ -19,7 +19,7 @@ import xlwings as xw
 from xlwings.conversion import Accessor, Ensure2DStage, Pipeline, ReadValueFromRangeStage
 
 from capacity import FUNCTIONS
-from capacity.call import OMITTED, ExcelError, call
+from capacity.call import OMITTED, ExcelError, call, types
 from capacity.registry import Function
 
 # Outside Pyodide, xlwings 0.37.8 tries `from pyodide.ffi import JsNull` again for every argument (utils.is_jsnull);
@@ -56,7 +56,7 @@ class Cells(Accessor):
 
 def _translate(c):
     rows = c.value
-    if not _types(rows) <= _AS_THEY_ARE or not _COM_ERRORS.keys().isdisjoint(chain.from_iterable(rows)):
+    if not types(rows) <= _AS_THEY_ARE or not _COM_ERRORS.keys().isdisjoint(chain.from_iterable(rows)):
         # Office.js: some versions of Excel hand over a blank cell as an empty text
         blank = "" if c.engine.name == "officejs" else None
         c.value = [[None if x == blank else _cell(x) for x in row] for row in rows]
@@ -78,12 +78,7 @@ def _cell(x: Any) -> Any:
 def _result(x: Any) -> Any:
     if not isinstance(x, list):
         return x.code if type(x) is ExcelError else x
-    return [[c.code if type(c) is ExcelError else c for c in row] for row in x] if ExcelError in _types(x) else x
-
-
-def _types(rows: Iterable[Iterable[Any]]) -> set[type]:
-    """What types the cells of a block have: where none needs a translation, the block stays as it is."""
-    return set(map(type, chain.from_iterable(rows)))
+    return [[c.code if type(c) is ExcelError else c for c in row] for row in x] if ExcelError in types(x) else x
 
 
 def _signature(spec: Function) -> inspect.Signature:

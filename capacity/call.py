@@ -13,7 +13,7 @@ from .arguments import OMITTED, REQUIRED, Argument, Number, Text
 from .errors import CapacityError, show
 from .registry import FUNCTIONS, Function
 
-__all__ = ["MAX_CELLS", "OMITTED", "ExcelError", "call", "coerce"]
+__all__ = ["MAX_CELLS", "OMITTED", "ExcelError", "call", "coerce", "types"]
 
 MAX_CELLS: Final = 1_048_576  # one full column; a larger block is refused before it fills the memory
 VECTOR_FROM: Final = 256  # cells from which NumPy pays, where it is installed
@@ -50,6 +50,11 @@ def coerce(argument: Argument, cell: Any) -> Any:
             return f"{cell:.15g}"
         return show(cell) if type(cell) is int else cell
     return 0.0 if cell is None else cell
+
+
+def types(rows: Iterable[Iterable[Any]]) -> set[type]:
+    """What types the cells of a block have: where none needs a translation, the block can stay as it is."""
+    return set(map(type, chain.from_iterable(rows)))
 
 
 def call(name: str, args: Sequence[Any]) -> Any:
@@ -226,7 +231,7 @@ def _vector(
 
 def _floats(np: Any, x: Sequence[Sequence[Any]]) -> Any:
     """A range as an array of floats: blank as 0, anything that is no number as NaN, which no bound admits."""
-    if not set(map(type, chain.from_iterable(x))) <= {float}:
+    if not types(x) <= {float}:
         x = [[c if type(c) is float else _float(c) for c in row] for row in x]
     return np.array(x, dtype=float) + 0.0  # never -0
 

@@ -15,7 +15,7 @@ import unohelper
 from com.sun.star.lang import XServiceInfo
 
 from capacity import FUNCTIONS
-from capacity.call import OMITTED, ExcelError, call
+from capacity.call import OMITTED, ExcelError, call, types
 
 try:
     from org.llmcapacity import Functions
@@ -33,7 +33,9 @@ _NAN = {code: struct.unpack("<d", struct.pack("<Q", 0x7FF8_0000_0000_0000 | n))[
 def _argument(x):
     if x is None:
         return OMITTED
-    return [[None if c == "" else c for c in row] for row in x] if isinstance(x, tuple) else x
+    if isinstance(x, tuple) and str in types(x):
+        return [[None if c == "" else c for c in row] for row in x]
+    return x
 
 
 def _result(x):
@@ -52,10 +54,11 @@ def _answer(spec, args):
     if spec.comes_alone:
         return _NAN["#VALUE!"] if isinstance(result, list) else _result(result)
     rows = result if isinstance(result, list) else [[result]]
-    labels = any(isinstance(x, float) for row in rows for x in row)
-    return tuple(
-        tuple(_NAN["#VALUE!"] if isinstance(x, str) and not labels else _result(x) for x in row) for row in rows
-    )
+    found = types(rows)
+    if found != {float}:
+        wrong = _NAN["#VALUE!"]
+        rows = [[wrong if isinstance(x, str) and float not in found else _result(x) for x in row] for row in rows]
+    return tuple(map(tuple, rows))
 
 
 def _method(spec):

@@ -1,6 +1,7 @@
 """Writes the .oxt: the interface of all functions, their names and texts, the component, and the code it needs."""
 
 import zipfile
+from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
@@ -28,31 +29,39 @@ _LANG: Final = {"{http://www.w3.org/XML/1998/namespace}lang": "en-US"}
 
 def build(path: str | Path) -> Path:
     """Write the LibreOffice extension; `unopkg add PATH` installs it."""
-    path = Path(path)
+    return pack({**declarations(FUNCTIONS.values()), **_code()}, Path(path))
+
+
+def pack(files: Mapping[str, bytes], path: Path) -> Path:
+    """Write an extension of these files."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as oxt:
-        for name, content in sorted(_files().items()):
+        for name, content in sorted(files.items()):
             oxt.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)
     return path
 
 
-def _files() -> dict[str, bytes]:
+def declarations(functions: Collection[Function]) -> dict[str, bytes]:
+    """What tells LibreOffice of the extension and of its functions: all files but the code."""
     return {
         "META-INF/manifest.xml": _xml(_manifest()),
         "description.xml": _xml(_description()),
         "description.txt": _about().encode(),
         "LICENSE": _license(),
-        "CalcAddIns.xcu": _xml(_names()),
-        "functions.idl": _interface().encode(),
-        "component.py": Path(__file__).with_name("component.py").read_bytes(),
-        **{f"pythonpath/{name}": content for name, content in bundle.files("capacity.call")},
+        "CalcAddIns.xcu": _xml(_names(functions)),
+        "functions.idl": _interface(functions).encode(),
     }
 
 
-def _interface() -> str:
+def _code() -> dict[str, bytes]:
+    component = Path(__file__).with_name("component.py").read_bytes()
+    return {"component.py": component, **{f"pythonpath/{n}": code for n, code in bundle.files("capacity.call")}}
+
+
+def _interface(functions: Iterable[Function]) -> str:
     """The functions in UNO's interface language; LibreOffice reads the text, so that no compiler is needed."""
     *modules, name = INTERFACE.split(".")
     head = "".join(f"module {m} {{ " for m in modules)
-    methods = "".join(f"    {_declaration(f)};\n" for f in FUNCTIONS.values())
+    methods = "".join(f"    {_declaration(f)};\n" for f in functions)
     return f"{head}interface {name} {{\n{methods}}};{' };' * len(modules)}\n"
 
 
@@ -74,7 +83,7 @@ def _uno(argument: str) -> str:
     return argument.upper()
 
 
-def _names() -> etree._Element:
+def _names(functions: Iterable[Function]) -> etree._Element:
     """CalcAddIns.xcu: what formulas and the function wizard call the functions and their arguments."""
     e = ElementMaker(nsmap={"oor": _REGISTRY})
     oor = f"{{{_REGISTRY}}}"
@@ -97,11 +106,11 @@ def _names() -> etree._Element:
             e.node(*shown, {f"{oor}name": "Parameters"}),
         )
 
-    functions = e.node(*map(entry, FUNCTIONS.values()), {f"{oor}name": "AddInFunctions"})
+    listed = e.node(*map(entry, functions), {f"{oor}name": "AddInFunctions"})
     component = etree.Element(f"{oor}component-data", nsmap={"oor": _REGISTRY})
     component.set(f"{oor}name", "CalcAddIns")
     component.set(f"{oor}package", "org.openoffice.Office")
-    component.append(e.node(node(SERVICE, functions), {f"{oor}name": "AddInInfo"}))
+    component.append(e.node(node(SERVICE, listed), {f"{oor}name": "AddInInfo"}))
     return component
 
 

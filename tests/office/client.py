@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -68,12 +69,19 @@ class Office:
 
     second_starts: ClassVar[list[str]] = []  # why an office of this process was started again
 
-    def __init__(self, addin: bool | Path = False, *, profile: Path | None = None, live: bool = True) -> None:
-        """addin: with this project's functions, built from source or as an .oxt. profile: instead of a fresh one.
+    def __init__(
+        self,
+        addin: bool | Path = False,
+        *,
+        beside: Sequence[Path] = (),
+        profile: Path | None = None,
+        live: bool = True,
+    ) -> None:
+        """addin: with this project's functions, built from source or as an .oxt; beside: other extensions as well.
 
-        live: an add-in that does not answer is an error.
+        profile: instead of a fresh one. live: an add-in that does not answer is an error.
         """
-        self._addin, self._profile, self._live = addin, profile, live
+        self._addin, self._beside, self._profile, self._live = addin, beside, profile, live
 
     def __enter__(self) -> "Office":
         """With a fresh profile, what fails to start is started again; a profile that is given is itself on trial."""
@@ -98,7 +106,9 @@ class Office:
             self._bundled, self._printed = folder / "bundled", folder / "stderr.txt"
             self._bundled.mkdir()
             if self._addin:
-                _unpack(build(folder / "addin.oxt") if self._addin is True else self._addin, self._bundled)
+                self._ours = _unpack(build(folder / "addin.oxt") if self._addin is True else self._addin, self._bundled)
+            for extension in self._beside:
+                _unpack(extension, self._bundled)
             profile = self._profile or folder / "profile"
             self._server = stack.enter_context(_start(python, program, profile, self._bundled, self._printed))
             stack.callback(self._stop)
@@ -116,9 +126,8 @@ class Office:
             raise OfficeError(f"LibreOffice runs without the add-in: =CAPACITY_VERSION() is {version}, {self._why()}")
 
     def _why(self) -> str:
-        [extension] = self._bundled.iterdir()
         try:
-            self._ask("load", url=(extension / "component.py").as_uri(), implementation=IMPLEMENTATION)
+            self._ask("load", url=(self._ours / "component.py").as_uri(), implementation=IMPLEMENTATION)
         except OfficeError as e:
             return f"because {e}"
         return "though its component loads"
@@ -246,10 +255,12 @@ def _start(python: str, program: str, profile: Path, bundled: Path, printed: Pat
         )
 
 
-def _unpack(oxt: Path, bundled: Path) -> None:
-    """As an office-wide installation keeps an extension: unpacked, in a folder of its own."""
+def _unpack(oxt: Path, bundled: Path) -> Path:
+    """As an office-wide installation keeps an extension: unpacked, in a folder of its own, which is the result."""
+    folder = bundled / oxt.stem
     with zipfile.ZipFile(oxt) as archive:
-        archive.extractall(bundled / oxt.stem)
+        archive.extractall(folder)
+    return folder
 
 
 def _decode(rows: list[list[Any]]) -> list[list[Any]]:
