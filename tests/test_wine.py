@@ -71,7 +71,7 @@ def test_how_long_it_takes(answer: dict[str, Any], capsys: pytest.CaptureFixture
 
 def test_a_missing_package_is_named(windows: Windows, macros: Macros) -> None:
     """The reason in the message that the macros show."""
-    answer = windows.call(macros.command(windows.interpreter), [["CAPACITY_VERSION", [0]]], installed=False)
+    answer = windows.call(macros.command(windows.interpreter), [["CAPACITY_VERSION", [0]]], path=())
     failed = answer["results"][0][0]["failed"]
     assert "No module named" in failed
     assert "addin" in failed

@@ -28,8 +28,8 @@ class Windows:
         """Full path of python.exe, as the sheet of settings holds it."""
         return windows_path(self._folder / "python" / "python.exe")
 
-    def call(self, command: str, calls: Sequence[Any], *, installed: bool = True) -> dict[str, Any]:
-        """Start xlwings' server by that command, and call functions in it; `installed`: with this project's package."""
+    def call(self, command: str, calls: Sequence[Any], *, path: Sequence[Path] = (ROOT,)) -> dict[str, Any]:
+        """Start xlwings' server by that command, and call functions in it; `path`: where it imports from."""
         given, request, answer = (self._scratch / name for name in ("command.txt", "request.json", "answer.json"))
         given.write_text(command, "utf-8")
         request.write_text(json.dumps(calls), "utf-8")
@@ -37,7 +37,7 @@ class Windows:
         done = subprocess.run(
             ["wine", self.interpreter, *map(windows_path, (CLIENT, given, request, answer))],
             cwd=self._scratch,  # Python imports from where it is started, too
-            env={**os.environ, **self._environment(installed)},
+            env={**os.environ, **self._environment(path)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -50,10 +50,10 @@ class Windows:
         found: dict[str, Any] = json.loads(answer.read_text("utf-8"))
         return found
 
-    def _environment(self, installed: bool) -> dict[str, str]:
+    def _environment(self, path: Sequence[Path]) -> dict[str, str]:
         return {
             "WINEPREFIX": str(self._folder / "prefix"),
             "WINEDEBUG": "-all",
             "DISPLAY": "",
-            "PYTHONPATH": windows_path(ROOT) if installed else "",
+            "PYTHONPATH": ";".join(map(windows_path, path)),
         }

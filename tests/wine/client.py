@@ -3,7 +3,7 @@
 Runs in Windows' Python under Wine. COMMAND is a file with what xlwings' macro XLPyCommand gives; xlwings64.dll starts
 the server with it and hands out its object, whose CallUDF the macros call.
 
-    REQUEST  [[function, [argument, ...]], ...]
+    REQUEST  [[function, [argument, ...]], ...]; a function of addin.udfs, or of another module: "module.function"
     ANSWER   {"start_s": seconds, "results": [[result, seconds], ...]}; a call that fails gives {"failed": SENTENCE}
 
 An argument is as excel_com.py takes it, without its {"range": rows}.
@@ -68,10 +68,11 @@ def argument(x):
 
 def timed(server, name, arguments):
     """The result of one call, and the seconds that it took."""
+    module, _, function = name.rpartition(".")
     given = tuple(argument(x) for x in arguments)
     begin = time.perf_counter()
     try:
-        result = server.CallUDF("addin.udfs", name, given)
+        result = server.CallUDF(module or "addin.udfs", function, given)
     except pythoncom.com_error as error:
         result = {"failed": str(error)}
     return result, time.perf_counter() - begin
