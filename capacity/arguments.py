@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, Final
 
 from .errors import InputError, InputTypeError
-from .numeric import is_array
+from .numeric import all_finite, is_array
 from .units import UNITS
 
 _LARGEST: Final = 1.7976931348623157e308
@@ -108,7 +108,7 @@ class Number:
             xs = [0.0 if x is None else x + 0.0 for x in cells]  # never -0
         except OverflowError:
             return None
-        good = self._low <= min(xs) and max(xs) <= self._high and not any(map(math.isnan, xs))
+        good = self._low <= min(xs) and max(xs) <= self._high and all_finite(xs)
         return xs if good and (not self.whole or all(map(float.is_integer, xs))) else None
 
     def check(self, name: str, x: Any) -> Any:

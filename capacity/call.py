@@ -4,13 +4,13 @@ Hosts translate their own values into these and back: float, int, str, bool, Non
 left out), ExcelError, and ranges as lists (or tuples) of rows.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any, Final
 
 from .arguments import OMITTED, REQUIRED, Argument, Number, Text
 from .errors import CapacityError, show
+from .numeric import all_finite
 from .registry import FUNCTIONS, Function
 
 __all__ = ["MAX_CELLS", "OMITTED", "ExcelError", "call", "coerce", "types"]
@@ -190,7 +190,7 @@ def _loop(
     except (CapacityError, ArithmeticError):
         return None
     kinds = set(map(type, results))
-    if kinds != {str if spec.returns_text else float} or (kinds == {float} and not all(map(math.isfinite, results))):
+    if kinds != {str if spec.returns_text else float} or (kinds == {float} and not all_finite(results)):
         return None
     return list(map(list, zip(*[iter(results)] * columns, strict=True)))  # rows of so many
 
