@@ -93,7 +93,11 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def all_finite(xs: Sequence[float]) -> bool:
-    """Is every one finite? Their sum tells so quicker than a look at each, save where it overflows."""
+    """Is every one finite? Their sum tells so quicker than a look at each, save where it overflows.
+
+    >>> all_finite([1e308, 1e308]), all_finite([math.inf, -math.inf]), all_finite([1.0, math.nan])
+    (True, False, False)
+    """
     return math.isfinite(sum(xs)) or all(map(math.isfinite, xs))
 
 

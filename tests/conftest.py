@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import wine
 from office import Office, OfficeError, soffice, uno_python
 
 from addin import desktop, server
@@ -32,10 +33,7 @@ def found(what: str, path: str | None) -> str:
 
 def wine_folder() -> Path:
     """Where tests/wine/setup.sh has put Windows' Python; without it the test is skipped, under CI it fails."""
-    need("wine")
-    folder = Path(os.environ.get("CAPACITY_WINE") or Path.home() / ".cache" / "llm-capacity-wine")
-    found("Windows' Python under Wine (tests/wine/setup.sh)", str(folder) if (folder / "stamp").exists() else None)
-    return folder
+    return Path(found("Wine with Windows' Python (tests/wine/setup.sh)", wine.folder()))
 
 
 def audited(workbook: Path) -> str:

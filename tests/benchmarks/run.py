@@ -25,7 +25,11 @@ import capacity.call
 from capacity import FUNCTIONS
 from capacity.call import call
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for `office`, the tests' LibreOffice
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for `office` and `wine`, the tests' hosts
+
+import calc  # these two import from there
+import hosts
+from office import Office, soffice, uno_python
 
 ROWS = 10_000
 ARGS = (70.553706496, 2.0, 1979.0, 0.5)
@@ -153,7 +157,6 @@ def in_process(path: Path) -> Iterator[Row]:
 
 def in_libreoffice(path: Path) -> Iterator[Row]:
     """The template recalculated by LibreOffice."""
-    from office import Office
 
     def recalculation(addin: bool) -> float:
         with Office(addin=addin) as office:
@@ -166,29 +169,35 @@ def in_libreoffice(path: Path) -> Iterator[Row]:
     yield Row("template in LibreOffice, without them", native)
 
 
-def missing_office_js() -> str:
-    """What xlwings Lite and Server lack here; "" when they can be measured."""
-    from hosts import missing
-
-    return missing()
-
-
 def missing_office() -> str:
     """What LibreOffice lacks here; "" when it can be measured."""
-    from office import soffice, uno_python
-
     if soffice() is None:
-        return "LibreOffice is not installed"
-    return "" if uno_python() else "no Python here can import uno (python3-uno)"
+        return "LibreOffice"
+    return "" if uno_python() else "a Python that can import uno (python3-uno)"
 
 
 def in_office_js(path: Path) -> Iterator[Row]:
-    """A block in xlwings Lite and Server, against a function that does nothing there: at most 1.5 times its time."""
-    from hosts import in_lite, on_server
+    """A block in xlwings Lite and Server."""
+    yield beside_identity(f"{ROWS:,} rows in xlwings Lite", hosts.in_lite(ROWS, path.parent))
+    yield beside_identity(f"{ROWS:,} rows in xlwings Server", hosts.on_server(ROWS, path.parent, path))
 
-    for host, cost in (("Lite", in_lite(ROWS, path.parent)), ("Server", on_server(ROWS, path.parent, path))):
-        base = cost.identity
-        yield Row(f"{ROWS:,} rows in xlwings {host}", cost.ours, "identity function there", base, target=1.5 * base)
+
+def in_com_server(path: Path) -> Iterator[Row]:
+    """A block in xlwings' COM server."""
+    yield beside_identity(f"{ROWS:,} rows in xlwings' COM server, Wine", hosts.in_com_server(ROWS, path.parent))
+
+
+def in_calc(path: Path) -> Iterator[Row]:
+    """A block in LibreOffice, and as many formulas for a cell each."""
+    block, cells = calc.in_calc(ROWS, path.parent)
+    yield beside_identity(f"{ROWS:,} rows in LibreOffice", block)
+    yield beside_identity(f"{ROWS:,} cells in LibreOffice, one by one", cells, target=False)
+
+
+def beside_identity(what: str, cost: hosts.Cost, *, target: bool = True) -> Row:
+    """Ours against a function that does nothing in the same host: a block in at most 1.5 times its time."""
+    base = cost.identity
+    return Row(what, cost.ours, "identity function there", base, target=1.5 * base if target else None)
 
 
 def add(table: Table, rows: Iterator[Row]) -> None:
@@ -220,14 +229,16 @@ def main() -> None:
             add(table, measure())
         for measure_file in (build, in_process):
             add(table, measure_file(path))
-        if reason := missing_office():
-            table.add_row("template in LibreOffice", reason)
-        else:
-            add(table, in_libreoffice(path))
-        if reason := missing_office_js():
-            table.add_row("xlwings Lite and Server", f"missing: {reason}")
-        else:
-            add(table, in_office_js(path))
+        for host, missing, measures in (
+            ("LibreOffice", missing_office(), (in_libreoffice, in_calc)),
+            ("xlwings Lite and Server", hosts.missing_office_js(), (in_office_js,)),
+            ("xlwings' COM server", hosts.missing_wine(), (in_com_server,)),
+        ):
+            if missing:
+                table.add_row(host, f"missing: {missing}")
+            else:
+                for measure_host in measures:
+                    add(table, measure_host(path))
     console.print(table)
     console.print("Advisory: a target that is missed fails nothing.")
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path, PureWindowsPath
@@ -10,6 +11,12 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 CLIENT = Path(__file__).with_name("client.py")
 WITHIN_S = 180
+
+
+def folder() -> str | None:
+    """Where setup.sh has put Windows' Python; None where it has not, or where there is no Wine."""
+    found = Path(os.environ.get("CAPACITY_WINE") or Path.home() / ".cache" / "llm-capacity-wine")
+    return str(found) if shutil.which("wine") and (found / "stamp").exists() else None
 
 
 def windows_path(path: Path) -> str:
