@@ -76,7 +76,7 @@ def in_com_server(rows: int, folder: Path) -> Cost:
     windows = wine.Windows(Path(wine.folder() or ""), folder)
     plain = build_workbook(folder / "plan.xlsx", extra=desktop.add_settings)
     macros = Macros(desktop.build(folder / "plan.xlsm", plain)[0])
-    column = [[float(i)] for i in range(rows)]
+    column = {"values": [[float(i)] for i in range(rows)]}
     calls: list[Any] = [["identity.IDENTITY", [column]], ["GPUS", [column, 2.0]]] * ROUNDS
     answer = windows.call(macros.command(windows.interpreter), calls, path=(wine.ROOT, HERE))
     ms = [seconds * 1e3 for _, seconds in answer["results"]]

@@ -1,4 +1,4 @@
-"""The function beside which ours are measured in xlwings' hosts: it gives back what it gets, declared as ours are."""
+"""The function beside which ours are measured in xlwings' hosts: it gives back what it gets, which xlwings converts."""
 
 import xlwings as xw
 
