@@ -225,8 +225,19 @@ def _vector(
         good = good & np.isfinite(result)
     block: list[list[Any]] = result.tolist()
     for i, j in np.argwhere(~np.broadcast_to(good, (rows, columns))).tolist():
-        block[i][j] = _one(spec, _prepare(spec, [_at(x, i, j) for x in given]))
+        block[i][j] = _alone(spec, [_at(x, i, j) for x in given])
     return block
+
+
+def _alone(spec: Function, cells: Sequence[Any]) -> Any:
+    """The result for one cell of each argument; the first that is wrong ends it, for a whole block may be wrong."""
+    values = []
+    for cell, (name, argument) in zip(cells, spec.args.items(), strict=True):
+        value = _checked(name, argument, cell)
+        if type(value) is ExcelError:
+            return value
+        values.append(value)
+    return _guarded(spec, values)
 
 
 def _floats(np: Any, x: Sequence[Sequence[Any]]) -> Any:

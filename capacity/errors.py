@@ -1,7 +1,10 @@
 """One family of errors. Each message is one sentence, and each error knows the value that a cell shows for it."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, Final
+
+_LONGEST_NAME: Final = 100  # of what may be a slip of the pen for a known name
 
 
 class CapacityError(ValueError):
@@ -65,12 +68,18 @@ class UnknownName(CapacityError):
     code = "#N/A"
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        import difflib  # slow to import, and only needed here
+        super().__init__(kind, name)
+        self.kind, self.name, self.known = kind, name, tuple(known)
 
-        self.kind, self.name = kind, name
-        near = difflib.get_close_matches(name, list(known), 1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; the {kind}s are {', '.join(known)}"
-        super().__init__(f"no {kind} is called {show(name)}{hint}")
+    @property
+    def near(self) -> str:
+        """The known name that comes nearest; "" when none comes near."""
+        return _nearest(self.name, self.known)
+
+    def __str__(self) -> str:
+        """The sentence: made when it is read, for a cell shows the code only, and the search takes its time."""
+        hint = f"did you mean {self.near!r}?" if self.near else f"the {self.kind}s are {', '.join(self.known)}"
+        return f"no {self.kind} is called {show(self.name)}; {hint}"
 
 
 class NotKnown(CapacityError):
@@ -91,6 +100,15 @@ class Infeasible(CapacityError):
     """Arguments that are each in bounds, but together have no answer (#NUM!)."""
 
     code = "#NUM!"
+
+
+@lru_cache(1024)
+def _nearest(name: str, known: tuple[str, ...]) -> str:
+    import difflib  # slow to import, and only needed here
+
+    if len(name) > _LONGEST_NAME:
+        return ""
+    return next(iter(difflib.get_close_matches(name, known, 1)), "")
 
 
 def _restored(family: type[CapacityError], sentence: str, details: dict[str, Any]) -> CapacityError:

@@ -152,9 +152,8 @@ def _plan(
     """The plan's steps by name, in its order, and the values from which they come."""
     from .plan import STEPS, run
     from .refined import refined_results
-    from .selection import chosen
 
-    inputs = chosen(model, gpu, quant=quant, kv=kv, switches=()) | dict(zip(_NUMBERS, numbers, strict=True))
+    inputs = {**_facts(model, gpu, quant, kv), **dict(zip(_NUMBERS, numbers, strict=True))}
     switches = {"kv_layout": True, "active_params": inputs["routed_params_b"] > 0}
     results, values = refined_results(inputs, switches)
     refined = {r.step.name: r for r in results}
@@ -169,3 +168,11 @@ def _plan(
     if isinstance(no_room, str):
         found |= {name: found[name]._replace(value=no_room) for name in _OF_A_FLEET}
     return found, values
+
+
+@lru_cache(_REMEMBERED)
+def _facts(model: str, gpu: str, quant: str, kv: str) -> Mapping[str, float]:
+    """The inputs that follow from names, which the rows of a budget share."""
+    from .selection import chosen
+
+    return chosen(model, gpu, quant=quant, kv=kv, switches=())

@@ -5,6 +5,7 @@ the earlier step of the same name, unless `refs` says otherwise.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from . import cost, decode, fleet, memory, prefill, tpot, traffic
@@ -44,9 +45,9 @@ class Step(NamedTuple):
         """What the row is called."""
         return self.label or self.function.label
 
-    def sources(self) -> dict[str, str]:
+    def sources(self) -> Mapping[str, str]:
         """Argument -> the input or step (or sum of them) that it takes its value from."""
-        return {a: self.refs.get(a) or ALIASES.get(a, a) for a in self.function.args}
+        return _sources(self.function, tuple(self.refs.items()))
 
 
 class Choice(NamedTuple):
@@ -73,7 +74,12 @@ class Result(NamedTuple):
 
     step: Step
     value: float | str
-    formula: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def formula(self) -> str:
+        """The call with its figures, as a cell shows it."""
+        return self.step.function.formula({a: literal(x) for a, x in self.arguments.items()})
 
 
 ALIASES: Final = {"step_ms": "decode_step_ms"}  # argument -> step, where the short name reads better
@@ -92,6 +98,12 @@ NO_SEQUENCES: Final = Guard(
     shows='CHOOSE(1+ISTEXT({kv_pool_gb}),"no tokens",T({kv_pool_gb}))',
 )
 NO_VERDICT: Final = NO_OUTPUT._replace(shows="{tpot_worst_ms}")  # a shorter formula
+
+
+@cache  # every run of a step asks for them, and there are as many as steps
+def _sources(function: Function, refs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    own = dict(refs)
+    return {a: own.get(a) or ALIASES.get(a, a) for a in function.args}
 
 
 def _step(fn: Callable[..., Any], **details: Any) -> Step:
@@ -213,8 +225,10 @@ def arguments(step: Step, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def run(step: Step, values: dict[str, Any]) -> Result:
     """One step from the values so far, to which its own is added."""
-    args = arguments(step, values)
-    formula = step.function.formula({a: literal(x) for a, x in args.items()})
-    value = step.guard.says(values) if step.guard and step.guard.holds(values) else step.function(**args)
+    args, function = arguments(step, values), step.function
+    if step.guard and step.guard.holds(values):
+        value = step.guard.says(values)
+    else:
+        value = function.compute(function.check(tuple(args.values())))  # all of them, in the function's order
     values[step.name] = value
-    return Result(step, value, formula)
+    return Result(step, value, args)

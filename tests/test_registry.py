@@ -5,6 +5,8 @@ import itertools
 import pickle
 import re
 import string
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -272,6 +274,23 @@ def test_find_says_what_comes_nearest() -> None:
     assert find(" replicas ").name == "REPLICAS"
     with pytest.raises(capacity.UnknownName, match="no function is called 'REPLICA'; did you mean 'REPLICAS'"):
         find("replica")
+
+
+def test_a_cell_pays_for_no_search_of_the_nearest_name() -> None:
+    """A cell shows #N/A only; a column of unknown names would take seconds otherwise."""
+    program = (
+        "import sys; from capacity.call import call\n"
+        "print(call('MODEL', [[['Llam'], ['x']], 'layers']), call('CAPACITY_EXPLAIN', ['REPLICA']))\n"
+        "print('difflib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[[#N/A], [#N/A]] #N/A\nFalse\n"
+
+
+def test_nothing_comes_near_a_name_that_is_far_too_long() -> None:
+    error = capacity.UnknownName("model", "a" * 101, ["a" * 99])
+    assert (error.near, capacity.UnknownName("model", "a" * 100, ["a" * 99]).near) == ("", "a" * 99)
+    assert str(error).endswith(f"...; the models are {'a' * 99}")
 
 
 @pytest.mark.parametrize(
