@@ -193,7 +193,7 @@ def _output(*command: str) -> str:
 
 def _server() -> Iterator[Finding]:
     for requirement in _requirements("server"):
-        yield _package(requirement, f'pip install "{PACKAGE}[server]"', MISSING)
+        yield _package(requirement, 'pip install ".[server]"', MISSING)
     key = os.environ.get("XLWINGS_LICENSE_KEY")
     yield (
         Finding("Key for xlwings Server", "XLWINGS_LICENSE_KEY is set")

@@ -1,9 +1,10 @@
 """The landing page: one static file with every function, generated from the registry, and the way to the workbook."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
+from typing import Final
 
 import capacity
 from capacity import reference
@@ -11,6 +12,9 @@ from capacity.arguments import REQUIRED, Argument
 from capacity.explain import number
 from capacity.registry import Function, literal
 from capacity.spelling import HOSTS
+
+_ARGUMENT: Final = ("Argument", "Meaning", "Unit", "Must be", "Default", "Worked example")
+_HOST: Final = ("Host", "Runs on", "License")
 
 
 def page(workbook: str) -> str:
@@ -21,7 +25,7 @@ def page(workbook: str) -> str:
         count=len(capacity.FUNCTIONS),
         workbook=escape(workbook),
         functions="\n".join(_topics()),
-        licenses="\n".join(_row("td", h.title, h.runs_on, h.license) for h in HOSTS.values()),
+        licenses=_table(_HOST, [(h.title, h.runs_on, h.license) for name, h in HOSTS.items() if name != "server"]),
     )
 
 
@@ -34,10 +38,9 @@ def _topics() -> Iterator[str]:
 
 def _function(spec: Function) -> str:
     """One function: signature, what it answers, its arguments, and a formula to paste with what it gives."""
-    rows = [_row("td", *_cells(name, argument)) for name, argument in spec.args.items()]
+    rows = [_cells(name, argument) for name, argument in spec.args.items()]
     if spec.vararg:
-        rows.append(_row("td", f"{spec.vararg}...", spec.help(spec.vararg), "", "", "", ""))
-    head = _row("th", "Argument", "Meaning", "Unit", "Must be", "Default", "Worked example")
+        rows.append((f"{spec.vararg}...", spec.help(spec.vararg), "", "", "", ""))
     unit = "" if spec.may_be_text else f" {escape(spec.unit)}"
     example = f"<code>={escape(spec.formula())}</code> gives <b>{escape(reference.example(spec))}</b>{unit}"
     return "\n".join(
@@ -46,9 +49,7 @@ def _function(spec: Function) -> str:
             f"<h3><code>{escape(spec.signature)}</code></h3>",
             f"<p>{escape(spec.doc)}</p>",
             f'<p class="example">{example}</p>',
-            f"<details><summary>Arguments</summary><table><thead>{head}</thead><tbody>",
-            *rows,
-            "</tbody></table></details>",
+            f"<details><summary>Arguments</summary>{_table(_ARGUMENT, rows)}</details>",
             "</article>",
         )
     )
@@ -60,5 +61,10 @@ def _cells(name: str, argument: Argument) -> tuple[str, ...]:
     return name, argument.meaning, argument.unit, argument.bounds.replace("a number ", ""), default, example
 
 
-def _row(tag: str, *cells: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; each cell knows its column's name, which a narrow screen shows beside it."""
+    lines = ["<table><thead><tr>", *(f"<th>{escape(name)}</th>" for name in head), "</tr></thead><tbody>"]
+    for row in rows:
+        cells = (f'<td data-label="{escape(name)}">{escape(cell)}</td>' for name, cell in zip(head, row, strict=True))
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return "\n".join([*lines, "</tbody></table>"])
