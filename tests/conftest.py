@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 import wine
-from office import Office, OfficeError, soffice, uno_python
+from office import Office, OfficeError, node, soffice, uno_python
+from office.own_server import Server, serving, xlwings_server
 
-from addin import desktop, server
+from addin import desktop
 from addin.libreoffice import build as build_extension
+from addin.server import build as build_project
 from workbook.build import build
 
 
@@ -91,7 +93,16 @@ def macro_workbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project folder of xlwings Server; tests must not change it."""
     spelled = build(tmp_path_factory.mktemp("spelled") / "capacity.xlsx", host="server")
-    return server.build(tmp_path_factory.mktemp("server"), spelled)
+    return build_project(tmp_path_factory.mktemp("server"), spelled)
+
+
+@pytest.fixture(scope="session")
+def server(project: Path) -> Iterator[Server]:
+    """That project, run by our command with two workers, for the whole session."""
+    found("xlwings-server", xlwings_server())
+    found("xlwings' license key (XLWINGS_LICENSE_KEY)", node.license_key())
+    with serving(project, workers=2) as running:
+        yield running
 
 
 @pytest.fixture

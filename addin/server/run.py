@@ -95,6 +95,7 @@ def _need_app(folder: Path) -> None:
     """What the workers import can be imported: the functions that a team adds may have any fault."""
     logging.disable()  # xlwings Server logs the whole traceback before it raises
     try:
+        import_module("custom_functions")  # where a module is missing, xlwings Server would go on without our functions
         import_module("addin.server.app")
     except (Exception, SystemExit) as error:
         raise CallError(f"{_place(error, folder)}: {type(error).__name__}: {_line(error)}") from None

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import xlwings
 
@@ -47,13 +48,12 @@ def serving(folder: Path, workers: int = 2) -> Iterator["Server"]:
         subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as process,
     ):
         try:
-            server = Server(port, process)
+            server = Server(port, process, log)
             for _ in range(300):
                 if process.poll() is not None or server.is_up():
                     break
                 time.sleep(0.1)
-            log.seek(0)
-            assert server.is_up(), log.read()
+            assert server.is_up(), server.logged()
             yield server
         finally:
             process.send_signal(signal.SIGTERM)
@@ -63,15 +63,18 @@ def serving(folder: Path, workers: int = 2) -> Iterator["Server"]:
 class Server:
     """A running server, as a client sees it."""
 
-    def __init__(self, port: int, process: subprocess.Popen[bytes]) -> None:
-        self.port, self.process = port, process
+    def __init__(self, port: int, process: subprocess.Popen[bytes], log: IO[str]) -> None:
+        self.port, self.process, self._log = port, process, log
         self.address = f"http://127.0.0.1:{port}"
 
-    def request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes, dict[str, str]]:
-        """Status, body and headers of an answer."""
+    def request(
+        self, method: str, path: str, body: bytes | None = None, **headers: str
+    ) -> tuple[int, bytes, dict[str, str]]:
+        """Status, body and headers of an answer; of headers to send, Content_Type stands for Content-Type."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request(method, path, body, {"Content-Type": "application/json"})
+            sent = {"Content-Type": "application/json"} | {n.replace("_", "-"): v for n, v in headers.items()}
+            connection.request(method, path, body, sent)
             answer = connection.getresponse()
             return answer.status, answer.read(), {k.lower(): v for k, v in answer.getheaders()}
         finally:
@@ -83,6 +86,11 @@ class Server:
         body |= {"culture_info_name": "en-US", "date_format": "m/d/yyyy", "func_name": name, "args": args, **other}
         status, answer, _ = self.request("POST", CALL, json.dumps(body).encode())
         return status, json.loads(answer)["result"] if status == 200 else answer.decode()
+
+    def logged(self) -> str:
+        """What the command has printed so far."""
+        size = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), size, 0).decode()  # its place in the file is the command's, too
 
     def is_up(self) -> bool:
         """Does the health check say so?"""
