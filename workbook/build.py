@@ -1,22 +1,35 @@
 """Build the template: write it with openpyxl, calculate it in process, put the results into the file."""
 
+import errno
+import gc
 import os
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
+from traceback import clear_frames
+from typing import Final
 
+from lxml.etree import SerialisationError
 from openpyxl import Workbook
 
 from capacity import __version__
 from capacity.catalogue import Table
+from capacity.errors import InputError
+from capacity.spelling import host as host_named
+from capacity.writing import write_all
 
 from .charts import alt_text
 from .finish import finish
 from .recalculate import recalculate
 from .sheets import about, models
 from .style import add_styles
+
+
+_EPOCH: Final = date(1970, 1, 1)
 
 
 def build(
@@ -34,7 +47,7 @@ def build(
         host: where it is to run, a key of capacity.spelling.HOSTS; that of "desktop" fits LibreOffice, too
         extra: adds what a host needs to the workbook before it is calculated, such as a sheet of settings
     Raises UnknownName for another host, OSError when the path cannot be written, CallError for more models than there
-    is room for; nothing is left behind then.
+    is room for, and for a file of other origin in the way; nothing is left behind then.
     """
     path = Path(path)
     with tempfile.TemporaryDirectory(prefix="llm-capacity-") as folder:
@@ -42,10 +55,13 @@ def build(
         book = compose(build_date(), known_models)
         if extra:
             extra(book)
-        book.save(plain)
+        if host_named(host).prefix:
+            book.properties.category = host  # in the file's properties, for `capacity doctor`
+        with _as_os_error():
+            book.save(plain)
         ready = Path(folder) / "ready.xlsx"
         finish(plain, ready, recalculate(plain), [alt_text(chart) for ws in book for chart in ws._charts], host)
-        path.write_bytes(ready.read_bytes())
+        write_all({path: ready.read_bytes()})
     return path
 
 
@@ -69,4 +85,26 @@ def compose(built: date, known_models: Table | None = None) -> Workbook:
 def build_date() -> date:
     """Today, or the date of SOURCE_DATE_EPOCH for a reproducible build."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(int(epoch), UTC).date() if epoch else datetime.now(UTC).date()
+    if not epoch:
+        return datetime.now(UTC).date()
+    try:
+        built = datetime.fromtimestamp(int(epoch), UTC).date()
+    except (ValueError, OverflowError, OSError):
+        built = date.min
+    if built < _EPOCH:
+        raise InputError("SOURCE_DATE_EPOCH", epoch, "must be a whole number of seconds since 1970, before the year 10000")
+    return built
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    """A full disk in the system's words: lxml, through which openpyxl writes, has its own."""
+    try:
+        yield
+    except SerialisationError as error:
+        code = getattr(errno, str(error).removeprefix("IO_"), errno.EIO)
+        hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+        clear_frames(error.__traceback__)
+        gc.collect()  # here, without a word: openpyxl's unfinished generator fails once more when it is dropped
+        sys.unraisablehook = hook
+        raise OSError(code, os.strerror(code), tempfile.gettempdir()) from None

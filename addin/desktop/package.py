@@ -1,6 +1,5 @@
 """Puts the macros into a finished workbook; every other part of the file, results included, stays as it is."""
 
-import shutil
 import tempfile
 import zipfile
 from importlib.resources import as_file, files
@@ -9,6 +8,8 @@ from typing import Any, Final
 
 from lxml import etree
 from pyopenvba import ExcelFile, VBAModuleKind
+
+from capacity.writing import write_all
 
 from .vba import modules, workbook_code
 
@@ -35,8 +36,10 @@ def build(path: str | Path, workbook: str | Path) -> list[Path]:
         plain, ready = Path(folder) / "plain.xlsm", Path(folder) / "ready.xlsm"
         _allow_macros(Path(workbook), plain)
         _add_project(plain, ready, texts)
-        shutil.copyfile(ready, path)
-    return [path, *_write_texts(path.with_name(f"{path.stem}-vba"), texts)]
+        beside = path.with_name(f"{path.stem}-vba")
+        written = {path: ready.read_bytes(), **{beside / name: text.encode() for name, text in texts.items()}}
+    write_all(written, [beside])
+    return list(written)
 
 
 def _texts() -> dict[str, str]:
@@ -84,11 +87,3 @@ def _add_project(source: Path, target: Path, texts: dict[str, str]) -> None:
                 kind = VBAModuleKind.standard if suffix == "bas" else VBAModuleKind.other
                 project.add_module(name, text, kind=kind)
         book.save(target)
-
-
-def _write_texts(folder: Path, texts: dict[str, str]) -> list[Path]:
-    folder.mkdir(exist_ok=True)
-    written = [folder / name for name in texts]
-    for path in written:
-        path.write_text(texts[path.name], "utf-8", newline="")
-    return written

@@ -1,5 +1,6 @@
 """Writes the .oxt: the interface of all functions, their names and texts, the component, and the code it needs."""
 
+import io
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import distribution
@@ -12,6 +13,7 @@ from lxml.builder import ElementMaker
 import capacity
 from capacity.registry import FUNCTIONS, Function
 from capacity.spelling import EXTENSION, LIBREOFFICE
+from capacity.writing import write_all
 
 from .. import bundle
 
@@ -34,9 +36,11 @@ def build(path: str | Path) -> Path:
 
 def pack(files: Mapping[str, bytes], path: Path) -> Path:
     """Write an extension of these files."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as oxt:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as oxt:
         for name, content in sorted(files.items()):
             oxt.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)
+    write_all({path: packed.getvalue()})
     return path
 
 

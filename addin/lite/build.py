@@ -4,6 +4,7 @@ The format is not documented; it was read from files that xlwings Lite had saved
 the workbook, for pasting into the add-in's editor. openpyxl drops these parts: this is the very last step.
 """
 
+import io
 import json
 import uuid
 import zipfile
@@ -15,6 +16,7 @@ from lxml.builder import ElementMaker
 
 from capacity.registry import FUNCTIONS
 from capacity.spelling import stored_name
+from capacity.writing import write_all
 
 from .script import main_py
 
@@ -37,14 +39,16 @@ _FUNCTION_NAMES: Final = "{7C84B067-C214-45C3-A712-C9D94CD141B2}"  # extension: 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the same sources give the same bytes
 
 
-def build(path: str | Path, workbook_path: str | Path) -> tuple[Path, Path]:
+def build(path: str | Path, workbook_path: str | Path, models: str | Path | None = None) -> tuple[Path, Path]:
     """Write the workbook with the script inside, and main.py beside it; returns both paths.
 
     Arguments:
         path: the .xlsx file to write; it may be workbook_path itself
         workbook_path: the finished workbook, with formulas spelled for "lite"
+        models: a team's own file, so that MODEL and PLAN know its models
     """
-    path, script = Path(path), main_py()
+    path = Path(path)
+    script = main_py(Path(models).read_text("utf-8-sig") if models else "")
     with zipfile.ZipFile(workbook_path) as zipped:
         parts = {name: zipped.read(name) for name in zipped.namelist()}
     parts |= _extension(script)
@@ -52,11 +56,11 @@ def build(path: str | Path, workbook_path: str | Path) -> tuple[Path, Path]:
     parts["_rels/.rels"] = _with_relation(
         parts["_rels/.rels"], f"{_RELATION}/webextensiontaskpanes", "xl/webextensions/taskpanes.xml"
     )
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
+    packed, beside = io.BytesIO(), path.with_name("main.py")
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, data in parts.items():
             zipped.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
-    beside = path.with_name("main.py")
-    beside.write_text(script, "utf-8", newline="\n")
+    write_all({path: packed.getvalue(), beside: script.encode()})
     return path, beside
 
 

@@ -22,7 +22,7 @@ def write(path: Path, suffix: str, what: str, build: Callable[[Path], Any]) -> N
         with console().status(f"Building the {what}"):
             build(path)
     except OSError as error:
-        raise CallError(f"cannot write {path}: {error.strerror or error}") from None
+        raise CallError(f"cannot write {error.filename or path}: {error.strerror or error}") from None
     size = f" ({path.stat().st_size / 1000:,.0f} kB)" if suffix else ""
     typer.echo(f"Wrote the {what} {path}{size}")
 
