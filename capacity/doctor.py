@@ -8,21 +8,23 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Iterator
-from importlib import metadata, util
+from contextlib import suppress
+from importlib import import_module, metadata, util
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ._version import VERSION
 from .catalogue import OWN_MODELS, models
+from .doctor_workbook import workbook_findings
 from .errors import CapacityError
+from .finding import AMISS, MISSING, Finding
 from .registry import FUNCTIONS
-from .spelling import EXTENSION, HOSTS, LIBREOFFICE
+from .spelling import EXTENSION, LIBREOFFICE
 
-GOOD, MISSING, AMISS = "good", "optional", "amiss"
 PACKAGE: Final = "llm-capacity"
 _LEAST_PYTHON: Final = (3, 11)
 _WITHIN_S: Final = 60
@@ -33,28 +35,19 @@ _OFFICES: Final = (  # where LibreOffice is installed when it is not on the PATH
 )
 
 
-class Finding(NamedTuple):
-    """What was looked at, what was found, the verdict, and what mends it."""
-
-    what: str
-    found: str
-    verdict: str = GOOD
-    remedy: str = ""
-
-
 def findings(workbook: Path | None = None) -> Iterator[Finding]:
     """Everything, one after the other: some looks take seconds."""
     for look in _NAMES:
         yield from _safely(look)
     if workbook is not None:
-        yield from _safely(lambda: _workbook(workbook))
+        yield from workbook_findings(workbook)
 
 
 def _safely(look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     try:
         yield from look()
     except Exception as error:  # a doctor reports what it trips over
-        yield Finding(_NAMES.get(look, "workbook"), f"{type(error).__name__}: {error}", AMISS, "pip install .")
+        yield Finding(_NAMES[look], f"{type(error).__name__}: {error}", AMISS, "pip install .")
 
 
 def _python() -> Iterator[Finding]:
@@ -99,6 +92,11 @@ def _package(requirement: Any, remedy: str, when_missing: str = AMISS) -> Findin
         return Finding(requirement.name, "not installed", when_missing, remedy)
     if not requirement.specifier.contains(version, prereleases=True):
         return Finding(requirement.name, f"{version}, needed is {requirement.specifier}", AMISS, remedy)
+    try:
+        import_module(requirement.name.lower().replace("-", "_"))
+    except Exception as error:  # whatever a damaged package raises
+        found = f"{version}, cannot be imported: {' '.join(str(error).split()) or type(error).__name__}"
+        return Finding(requirement.name, found, AMISS, f"pip install --force-reinstall {requirement.name}=={version}")
     return Finding(requirement.name, version)
 
 
@@ -140,10 +138,15 @@ def _libreoffice() -> Iterator[Finding]:
             "LibreOffice", "not installed", MISSING, f"install LibreOffice {LIBREOFFICE} or later, or use Excel"
         )
         return
-    said = _output(program, "--version")
+    said, _ = _output(program, "--version")
     version = re.search(r"(\d+)\.(\d+)[\d.]*", said)
     if version is None:
-        yield Finding("LibreOffice", f"{program} does not say its version: {said[:80]}", AMISS, "install it again")
+        yield Finding(
+            "LibreOffice",
+            f"{program} does not say its version: {' '.join(said.split())[:80]}",
+            AMISS,
+            "install it again",
+        )
         return
     if tuple(map(int, version.groups())) < tuple(map(int, LIBREOFFICE.split("."))):
         remedy = f"install LibreOffice {LIBREOFFICE} or later: this one does not find the functions in .xlsx files"
@@ -158,9 +161,17 @@ def _extension() -> Finding:
     program = _office_program("unopkg")
     if program is None:
         return Finding(what, "the extension manager unopkg is not installed", MISSING, remedy)
-    listed = "\n".join(_output(program, "list", *scope) for scope in ((), ("--shared",), ("--bundled",)))
+    root = hasattr(os, "geteuid") and os.geteuid() == 0  # for whom alone unopkg lists nothing
+    answers = [
+        _output(program, "list", *scope) for scope in ([()] if not root else []) + [("--shared",), ("--bundled",)]
+    ]
+    listed = "\n".join(said for said, _ in answers)
     block = re.search(rf"Identifier: {re.escape(EXTENSION)}\s+Version: (\S+)(.*?)(?=Identifier:|\Z)", listed, re.DOTALL)
     if block is None:
+        failed = next((said for said, good in answers if not good), None)
+        if failed is not None:
+            tried = "close LibreOffice, leave a virtual environment (deactivate), and try: unopkg list"
+            return Finding(what, f"unopkg fails: {' '.join(failed.split())[:200] or 'without a word'}", AMISS, tried)
         return Finding(what, "not installed", MISSING, remedy)
     if block[1] != VERSION:
         return Finding(what, f"{block[1]}, this package is {VERSION}", AMISS, remedy)
@@ -174,21 +185,35 @@ def _office_program(name: str) -> str | None:
     return found or next((p for folder in _OFFICES if (p := shutil.which(name, path=folder))), None)
 
 
-def _output(*command: str) -> str:
-    """What a program prints; a program that hangs or cannot be started says so."""
+def _output(*command: str) -> tuple[str, bool]:
+    """What a program prints, and whether it ended well; one that hangs is ended with all that it has started."""
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
-            timeout=_WITHIN_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return done.stdout
+            start_new_session=True,  # a process group of its own
+        ) as process:
+            try:
+                return process.communicate(timeout=_WITHIN_S)[0], process.returncode == 0
+            except BaseException:
+                _end(process)
+                raise
+    except subprocess.TimeoutExpired:
+        return f"no answer within {_WITHIN_S:g} s", False
+    except OSError as error:
+        return str(error), False
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    if sys.platform == "win32":
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
+    else:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _server() -> Iterator[Finding]:
@@ -213,54 +238,6 @@ def _own_models() -> Iterator[Finding]:
             yield Finding("Your own models", str(error), AMISS, f"correct the file, or unset {OWN_MODELS}")
         else:
             yield Finding("Your own models", f"{own} in {path}")
-
-
-def _workbook(path: Path) -> Iterator[Finding]:
-    what = path.name
-    try:
-        with zipfile.ZipFile(path) as package:
-            names = set(package.namelist())
-            core = package.read("docProps/core.xml").decode() if "docProps/core.xml" in names else ""
-    except (OSError, zipfile.BadZipFile) as error:
-        reason = getattr(error, "strerror", None) or error
-        yield Finding(what, f"cannot be read as a workbook: {reason}", AMISS, "name a file that `capacity build` wrote")
-        return
-    version = re.search(r"<(?:\w+:)?version>([^<]*)<", core)
-    host = _host(names)
-    command = f"capacity build --host {host} {path}" if host else f"capacity build {path}"
-    if "llm-capacity" not in core or version is None:
-        yield Finding(what, "was not built by llm-capacity, or was saved by another program", MISSING, command)
-    elif version[1] != VERSION:
-        yield Finding(what, f"built by version {version[1]}, installed is {VERSION}", AMISS, command)
-    else:
-        yield Finding(what, f"built by version {version[1]}, for {HOSTS[host].title if host else 'every program'}")
-    if host == "desktop":
-        yield _interpreter(path)
-
-
-def _host(parts: set[str]) -> str:
-    """For which host a workbook was built; "" for none in particular."""
-    if "xl/vbaProject.bin" in parts:
-        return "desktop"
-    return "lite" if any(name.startswith("xl/webextensions/") for name in parts) else ""
-
-
-def _interpreter(path: Path) -> Finding:
-    """The Python that the macros of a workbook start."""
-    from openpyxl import load_workbook
-
-    what, sheet = "Python of the macros", "xlwings.conf"
-    book = load_workbook(path, read_only=True)
-    try:
-        rows = book[sheet].iter_rows(max_col=2, values_only=True) if sheet in book.sheetnames else ()
-        named = next((value for name, value in rows if name == "INTERPRETER_WIN"), None)
-    finally:
-        book.close()
-    if not named:
-        return Finding(what, f"the sheet {sheet} names none", AMISS, f"enter the path of python.exe on {sheet}")
-    if sys.platform == "win32" and not (Path(str(named)).is_file() or shutil.which(str(named))):
-        return Finding(what, f"{named} does not exist", AMISS, f"enter {sys.executable} on the sheet {sheet}")
-    return Finding(what, str(named))
 
 
 _NAMES: Final[dict[Callable[[], Iterator[Finding]], str]] = {

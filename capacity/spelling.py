@@ -44,7 +44,7 @@ _PART: Final = re.compile(
     r'''"(?:[^"]|"")*"'''
     r"""|'(?:[^']|'')*'"""
     r"""|\[(?:'.|[^\[\]']|\[(?:'.|[^\[\]'])*\])*\]"""
-    r"""|(?P<name>(?:[^\W\d]|[!\\])[\w.?!\\]*)(?P<call>\()?"""
+    r"""|(?P<name>(?:[^\W\d]|[?!\\])[\w.?!\\]*)(?P<call>\()?"""
     r"""|\d[\w.]*"""
 )
 
@@ -75,8 +75,9 @@ def spell(formula: str, host_name: str) -> str:
     prefix = host(host_name).prefix
 
     def part(match: re.Match[str]) -> str:
-        if match["call"] and match["name"].upper() in FUNCTIONS:
-            return f"{prefix}{match['name'].upper()}("
+        name = match["name"] or ""  # in ASCII: the capital of a long s is S
+        if match["call"] and name.isascii() and name.upper() in FUNCTIONS:
+            return f"{prefix}{name.upper()}("
         return match[0]
 
     return _PART.sub(part, formula) if prefix else formula

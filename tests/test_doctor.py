@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ import capacity.doctor
 from addin.libreoffice import build as build_extension
 from capacity import __version__
 from capacity.cli import main
-from capacity.doctor import AMISS, GOOD, MISSING, Finding, findings
+from capacity.doctor import findings
+from capacity.finding import AMISS, GOOD, MISSING, Finding
 
 NOWHERE = "/nowhere"
 
@@ -76,6 +79,39 @@ def test_an_old_or_broken_libreoffice(
     assert fact in found.found
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
+def test_an_office_that_hangs_ends_with_all_that_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "soffice"
+    program.write_text(f"#!/bin/sh\n(sleep 300 & echo $! > {tmp_path}/child; wait)\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(capacity.doctor, "_office_program", {"soffice": str(program)}.get)
+    monkeypatch.setattr(capacity.doctor, "_WITHIN_S", 1)
+    found = {f.what: f for f in findings()}["LibreOffice"]
+    assert found.found == f"{program} does not say its version: no answer within 1 s"
+    child = int((tmp_path / "child").read_text())
+    for _ in range(100):
+        state = Path(f"/proc/{child}/stat")
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":  # nobody waits for it
+            return
+        time.sleep(0.1)
+    pytest.fail("its child still runs")
+
+
+def test_a_failing_extension_manager_is_not_a_missing_extension(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, does in (
+        ("soffice", "echo LibreOffice 25.2.3.2"),
+        ("unopkg", "echo terminate: std::bad_alloc; exit 134"),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = {f.what: f for f in findings()}["LibreOffice add-in"]
+    assert (found.verdict, found.found) == (AMISS, "unopkg fails: terminate: std::bad_alloc")
+    assert found.remedy.endswith("try: unopkg list")
+
+
 def test_the_extension(public: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the real extension manager lists it: not there, installed for all, of another version."""
     manager, wrapper = need("unopkg"), tmp_path / "unopkg"
@@ -112,13 +148,48 @@ def test_packages_that_lack_or_do_not_fit(tmp_path: Path) -> None:
             if f.verdict == doctor.AMISS:
                 print(f.what, "|", f.found, "|", f.remedy)
         """
-    import textwrap
-
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
         'lxml | not installed | pip install "lxml>=5"',
         'pandas | 0.1, needed is >=2.2 | pip install "pandas>=2.2"',
     ]
+
+
+def test_a_package_that_cannot_be_imported(tmp_path: Path) -> None:
+    """Its metadata alone say nothing; of Rich even the table of the findings is made."""
+    for name in ("rich", "pandas"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError('libstdc++.so.6:\\nnot found')\n")
+    command = [sys.executable, "-m", "capacity.cli", "doctor"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    lines = [line.split("  ") for line in done.stdout.splitlines() if "  amiss  " in line]
+    assert [line[0] for line in lines] == ["pandas", "rich"]
+    assert all("cannot be imported: libstdc++.so.6: not found" in line[1] for line in lines)
+    assert all(line[3].startswith(f"pip install --force-reinstall {line[0]}==") for line in lines)
+
+
+@pytest.mark.parametrize("name", ["rich", "packaging"])
+def test_a_package_that_is_gone(name: str) -> None:
+    program = f"import sys; sys.modules[{name!r}] = None; from capacity.cli import main; sys.exit(main(['doctor']))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert name in done.stdout
+    assert "amiss" in done.stdout
+
+
+def test_a_server_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = capacity.doctor.metadata.version
+
+    def version(name: str) -> str:
+        if name == "xlwings-server":
+            raise capacity.doctor.metadata.PackageNotFoundError(name)
+        return known(name)
+
+    monkeypatch.setattr(capacity.doctor.metadata, "version", version)
+    (found,) = [f for f in findings() if f.what == "xlwings-server"]
+    assert found == Finding("xlwings-server", "not installed", MISSING, 'pip install ".[server]"')
 
 
 def test_from_a_copy_that_is_not_installed(tmp_path: Path) -> None:
@@ -146,7 +217,9 @@ def test_own_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypa
     assert asked(capsys)[1]["Your own models"].verdict == AMISS
 
 
-@pytest.mark.parametrize(("host", "suffix", "fact"), [("", ".xlsx", "every"), ("lite", ".xlsx", "xlwings Lite")])
+@pytest.mark.parametrize(
+    ("host", "suffix", "fact"), [("", ".xlsx", "every program"), ("lite", ".xlsx", "xlwings Lite")]
+)
 def test_a_workbook(host: str, suffix: str, fact: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / f"plan{suffix}"
     assert main(["build", str(path), *(["--host", host] if host else [])]) == 0
@@ -154,6 +227,14 @@ def test_a_workbook(host: str, suffix: str, fact: str, tmp_path: Path, capsys: p
     code, found = asked(capsys, str(path))
     assert code == 0
     assert found[path.name].found.startswith(f"built by version {__version__}, for {fact}")
+
+
+def test_the_workbook_of_a_server(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "static").mkdir()
+    path = shutil.copy(project / "static/capacity.xlsx", tmp_path / "static")
+    assert asked(capsys, str(path))[1]["capacity.xlsx"].found == f"built by version {__version__}, for xlwings Server"
+    old = rewritten(Path(path), tmp_path / "static/old.xlsx", v=(f">{__version__}<", ">0.0.9<"))
+    assert asked(capsys, str(old))[1]["old.xlsx"].remedy == f"capacity build --host server {tmp_path}"
 
 
 def test_a_workbook_with_macros(macro_workbook: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,7 +262,24 @@ def test_a_workbook_of_another_version_or_origin(
         "old.xlsx", f"built by version 0.0.9, installed is {__version__}", AMISS, f"capacity build {old}"
     )
     other = rewritten(template, tmp_path / "other.xlsx", v=(">llm-capacity<", ">somebody<"))
-    assert asked(capsys, str(other))[1]["other.xlsx"].verdict == MISSING
+    found = asked(capsys, str(other))[1]["other.xlsx"]
+    assert (found.verdict, found.remedy) == (MISSING, f"capacity build {tmp_path / 'new-capacity.xlsx'}")
+
+
+def test_what_was_entered_in_an_old_workbook_is_not_built_over(
+    template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    later = ("T00:00:00Z</dcterms:modified>", "T09:41:00Z</dcterms:modified>")
+    old = rewritten(template, tmp_path / "old.xlsx", v=(f">{__version__}<", ">0.0.9<"), saved=later)
+    remedy = asked(capsys, str(old))[1]["old.xlsx"].remedy
+    assert remedy == f"capacity build {tmp_path / f'old-{__version__}.xlsx'}"
+
+
+def zipped(path: Path, parts: dict[str, bytes]) -> bytes:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, data in parts.items():
+            package.writestr(name, data)
+    return path.read_bytes()
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no workbook", b"PK\x03\x04 broken"])
@@ -192,6 +290,56 @@ def test_what_is_no_workbook(content: bytes | None, tmp_path: Path, capsys: pyte
     code, found = asked(capsys, str(path))
     assert code == 1
     assert found["plan.xlsx"].found.startswith("cannot be read as a workbook: ")
+    assert found["plan.xlsx"].remedy == "name a file that `capacity build` wrote"
+
+
+@pytest.mark.parametrize(
+    ("path", "what", "reason"),
+    [(".", ".", "it is a folder"), ("/", "/", "it is a folder"), ("/dev/zero", "zero", "it is no file")],
+)
+def test_what_is_no_file(path: str, what: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(capsys, path)[1][what].found == f"cannot be read as a workbook: {reason}"
+
+
+def test_a_workbook_with_a_password_or_of_the_old_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "plan.xls").write_bytes(bytes.fromhex("D0CF11E0A1B11AE1") + bytes(5000))
+    found = asked(capsys, str(tmp_path / "plan.xls"))[1]["plan.xls"]
+    assert found.found.startswith("has a password, or is of the old kind .xls")
+    assert found.remedy == "in Excel, save it as .xlsx or .xlsm and without a password"
+
+
+@pytest.mark.parametrize("part", ["docProps/core.xml", "xl/sharedStrings.xml", "xl/worksheets/sheet13.xml"])
+def test_a_workbook_that_unpacks_without_end(
+    part: str, macro_workbook: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bomb.xlsm"
+    with zipfile.ZipFile(macro_workbook) as package:
+        parts = {name: package.read(name) for name in package.namelist()}
+    assert part in parts
+    zipped(path, parts | {part: b" " * 100_000_001})
+    began = time.monotonic()
+    found = asked(capsys, str(path))[1]["bomb.xlsm"]
+    assert found.found == f"cannot be read as a workbook: its part {part} unpacks to more than 100 MB"
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize(
+    "part", ["xl/workbook.xml", "docProps/core.xml", "[Content_Types].xml", "xl/sharedStrings.xml"]
+)
+def test_a_damaged_workbook(
+    part: str, macro_workbook: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bytes of a part are not what they were when it was packed."""
+    path = shutil.copy(macro_workbook, tmp_path / "damaged.xlsm")
+    with zipfile.ZipFile(path) as package:
+        info = package.getinfo(part)
+    data = bytearray(path.read_bytes())
+    begin = info.header_offset + 30 + len(part)
+    data[begin : begin + info.compress_size] = bytes(info.compress_size)
+    path.write_bytes(data)
+    found = asked(capsys, str(path))[1]["damaged.xlsm"]
+    assert found.found.startswith("cannot be read as a workbook: ")
+    assert found.remedy == "name a file that `capacity build` wrote"
 
 
 def test_a_look_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
         ("MY_GPUS(1)+GPUS_(1)+GPUS.X(1)+X.GPUS(1)", "MY_GPUS(1)+GPUS_(1)+GPUS.X(1)+X.GPUS(1)"),
         (r"_xlfn.GPUS(1)+\GPUS(1)+\u00e9GPUS(1)", r"_xlfn.GPUS(1)+\GPUS(1)+\u00e9GPUS(1)"),
         ("\u00e9GPUS(1)+_GPUS(1)", "\u00e9GPUS(1)+_GPUS(1)"),
+        ("?GPUS(1)+GPU\u017f(1)+GPUS\u017f(1)+GPUS?(1)", "?GPUS(1)+GPU\u017f(1)+GPUS\u017f(1)+GPUS?(1)"),
         ("IF(A1>1E5,SUM(A1:B2),#N/A)", "IF(A1>1E5,SUM(A1:B2),#N/A)"),
         ('"not closed GPUS(1)', '"not closed _xldudf_GPUS(1)'),
         ("", ""),

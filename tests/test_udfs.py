@@ -82,6 +82,13 @@ def test_ranges_are_lists_of_rows() -> None:
     assert udfs.GPUS(((26,), (31,)), 2) == [[52.0], [62.0]]
 
 
+@pytest.mark.parametrize("given", [[1, 2], [None], [], [[1], 2], [[1], [2, 3]], [[]]])
+def test_what_is_no_range_is_a_wrong_value(given: Any) -> None:
+    """As `capacity.call` has it: a caller in Python may hand over anything."""
+    assert call("REPLICAS", [given, 0.5]) == ExcelError("#VALUE!")
+    assert udfs.REPLICAS(given, 0.5) == udfs.REPLICAS(16.67, given) == "#VALUE!"
+
+
 @pytest.mark.parametrize("code", ["#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"])
 def test_an_error_value_in_is_its_text_out(code: str) -> None:
     assert udfs.GPUS(ExcelError(code), 2) == code

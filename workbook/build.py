@@ -28,7 +28,6 @@ from .recalculate import recalculate
 from .sheets import about, models
 from .style import add_styles
 
-
 _EPOCH: Final = date(1970, 1, 1)
 
 
@@ -92,7 +91,9 @@ def build_date() -> date:
     except (ValueError, OverflowError, OSError):
         built = date.min
     if built < _EPOCH:
-        raise InputError("SOURCE_DATE_EPOCH", epoch, "must be a whole number of seconds since 1970, before the year 10000")
+        raise InputError(
+            "SOURCE_DATE_EPOCH", epoch, "must be a whole number of seconds since 1970, before the year 10000"
+        )
     return built
 
 

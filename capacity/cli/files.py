@@ -1,5 +1,6 @@
 """Commands that write files and folders: the workbook for each host, the LibreOffice extension; and the server."""
 
+import os
 import shlex
 import tempfile
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from ..errors import UnknownName
+from ..errors import InputError, UnknownName
 from .app import OWN_MODELS, app
 from .output import write
 
@@ -21,30 +22,31 @@ class _Target(NamedTuple):
 
     default: str
     what: str
-    make: Callable[[Path, _Workbook, Path], Any]  # path, workbook, a folder for files in between
+    make: Callable[[Path, _Workbook, Path, str | None], Any]  # path, workbook, a folder in between, a team's models
     next_step: str
+    about_models: str = ""  # what a team's models need there
 
 
-def _plain(path: Path, workbook: _Workbook, folder: Path) -> None:
+def _plain(path: Path, workbook: _Workbook, folder: Path, models: str | None) -> None:
     workbook(path)
 
 
-def _desktop(path: Path, workbook: _Workbook, folder: Path) -> None:
+def _desktop(path: Path, workbook: _Workbook, folder: Path, models: str | None) -> None:
     from addin import desktop
 
     desktop.build(path, workbook(folder / "plan.xlsx", host="desktop", extra=desktop.add_settings))
 
 
-def _lite(path: Path, workbook: _Workbook, folder: Path) -> None:
+def _lite(path: Path, workbook: _Workbook, folder: Path, models: str | None) -> None:
     from addin import lite
 
-    lite.build(path, workbook(folder / "plan.xlsx", host="lite"))
+    lite.build(path, workbook(folder / "plan.xlsx", host="lite"), models)
 
 
-def _server(path: Path, workbook: _Workbook, folder: Path) -> None:
+def _server(path: Path, workbook: _Workbook, folder: Path, models: str | None) -> None:
     from addin import server
 
-    server.build(path, workbook(folder / "plan.xlsx", host="server"))
+    server.build(path, workbook(folder / "plan.xlsx", host="server"), models)
 
 
 _TARGETS: Final = {
@@ -59,6 +61,7 @@ _TARGETS: Final = {
         "workbook with macros",
         _desktop,
         "Open it in Excel for Windows and enable macros; {path.stem}-vba beside it holds their text, for review.",
+        "MODEL and PLAN know your models where the environment variable CAPACITY_MODELS names their file.",
     ),
     "lite": _Target(
         "capacity-lite.xlsx",
@@ -72,33 +75,48 @@ _TARGETS: Final = {
 }
 
 
+_DEFAULTS: Final = ", ".join(
+    f"{target.default} for {host}" if host else target.default for host, target in _TARGETS.items()
+)
+
+
 @app.command()
 def build(
-    path: Annotated[Path | None, typer.Argument(help="The file or folder to write.", show_default=False)] = None,
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            help=f"The file or folder to write, with the suffix that the host has; left out, it is {_DEFAULTS}.",
+            metavar="PATH",
+            show_default=False,
+        ),
+    ] = None,
     host: Annotated[
-        str, typer.Option(metavar="NAME", help="With functions inside: desktop, lite or server.", show_default=False)
+        str, typer.Option(metavar="NAME", help="Where the functions run: desktop, lite or server.", show_default=False)
     ] = "",
     models: Annotated[Path | None, OWN_MODELS] = None,
 ) -> None:
     """Write the workbook: inputs, audit, batch and request tables, models, GPUs, prices, functions, checks."""
     from workbook.build import build as build_workbook
 
-    from ..catalogue import known_models
-    from ..catalogue import models as read_models
+    from .. import catalogue
 
+    if path == "":  # else it would be the folder that one is in
+        raise InputError("PATH", path, "must not be empty")
     key = host.strip().casefold()
     if key not in _TARGETS:
         raise UnknownName("host", host, [name for name in _TARGETS if name])
-    target, known = _TARGETS[key], read_models(models) if models else known_models()
-    path = path or Path(target.default)
+    target, own = _TARGETS[key], str(models or os.environ.get(catalogue.OWN_MODELS, "")) or None
+    known, place = catalogue.models(own), Path(path or target.default)
 
     def workbook(at: Path, **details: Any) -> Path:
         built: Path = build_workbook(at, known, **details)
         return built
 
     with tempfile.TemporaryDirectory(prefix="llm-capacity-") as folder:
-        write(path, Path(target.default).suffix, target.what, lambda at: target.make(at, workbook, Path(folder)))
-    typer.echo(target.next_step.format(path=path, quoted=shlex.quote(str(path))))
+        write(place, Path(target.default).suffix, target.what, lambda at: target.make(at, workbook, Path(folder), own))
+    typer.echo(target.next_step.format(path=place, quoted=shlex.quote(str(place))))
+    if own and target.about_models:
+        typer.echo(target.about_models)
 
 
 @app.command()
