@@ -2,9 +2,11 @@
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from lxml import etree
 import capacity
 from addin.lite import build
 from addin.lite.script import main_py
+from capacity.errors import CallError
 from capacity.registry import FUNCTIONS
 from workbook.build import build as build_workbook
 
@@ -69,6 +72,38 @@ def test_the_script_stands_alone(built: Path, tmp_path: Path) -> None:
 
     assert answer["results"] == [getattr(udfs, name)(*args) for name, args in calls]
     assert set(answer["modules"]) <= {"__main__", "addin", "capacity", "xlwings", "pyodide"}
+
+
+def test_it_leaves_nothing_but_the_functions_behind() -> None:
+    """In the names of whoever adds functions of their own, on the search path, and among the files of this computer."""
+    program = """
+import os, sys, tempfile
+main = compile(sys.stdin.read(), "main.py", "exec")
+before, names = list(sys.path), {}
+for _ in range(3):
+    exec(main, names)
+    from addin.udfs import GPUS
+    assert names["GPUS"] is GPUS
+added = [path for path in sys.path if path not in before]
+there = [name for name in os.listdir(tempfile.gettempdir()) if name.startswith("llm-capacity-")]
+print(len(added), len(there), [n for n in names if not n.isupper() and not n.startswith("__")], "FILES" in names)
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            input=main_py(),
+            capture_output=True,
+            text=True,
+            env={**os.environ, "TMPDIR": folder, "TEMP": folder},
+            check=True,
+        )
+        assert os.listdir(folder) == []
+    assert done.stdout == "1 1 [] False\n"
+
+
+def test_models_that_it_cannot_hold_as_they_are() -> None:
+    with pytest.raises(CallError, match=r"models\.csv must be free of three quotes in a row"):
+        main_py("name\n" + "'" * 3 + "\n")
 
 
 def test_the_script_is_the_projects_own_source() -> None:

@@ -119,11 +119,12 @@ def test_the_change_log_begins_with_this_version() -> None:
 
 
 def test_ci_runs_what_the_readme_says() -> None:
-    """The CI script installs and tests with the README's own command, after the linters."""
+    """The CI script installs what the README's own command does, with the server, and tests after the linters."""
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     install, _, test = 'pip install ".[test]" && pytest'.partition(" && ")
     assert f"    {install} && {test}\n" in README
-    assert 'pip install --quiet ".[test]"' in script
+    assert script.count("pip install") == 1
+    assert 'pip install --quiet ".[test,server]"' in script
     assert '" pytest\n' in script
     assert all(f'" {check}\n' in script for check in ("ruff check", "ruff format --check", "mypy"))
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
@@ -172,3 +173,55 @@ def test_ci_takes_the_backports_from_where_the_machine_gets_the_rest(
     assert (result.returncode, result.stderr) == (0, "")
     found = {p.name: p.read_text() for p in (*tmp_path.glob("*.list"), *parts.iterdir())}
     assert found == before | after
+
+
+def run_by_bash(script: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = ["bash", "-c", f"set -euo pipefail\n{script}"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def programs(folder: Path, **texts: str) -> str:
+    """A search path with programs that do so, before the system's own."""
+    for name, text in texts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    return f"{folder}:/usr/bin:/bin"
+
+
+@pytest.mark.parametrize("home", [{"HOME": "/home/me"}, {}, {"XDG_CACHE_HOME": "/caches", "HOME": "/home/me"}])
+def test_ci_and_the_tests_look_in_the_same_cache(home: dict[str, str], tmp_path: Path) -> None:
+    """Also where no home is set."""
+    lines = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
+    exports = "\n".join(line for line in lines if line.startswith(("export HOME=", "export CAPACITY_WINE=")))
+    (folder,) = [x for x in (ROOT / ".ci" / "node.sh").read_text("utf-8").splitlines() if x.startswith("folder=")]
+    done = run_by_bash(f'{exports}\n{folder}\necho "$folder"; echo "$CAPACITY_WINE"', PATH="/usr/bin:/bin", **home)
+    program = (
+        "from caches import cache; print(cache('node', 'LLM_CAPACITY_NODE')); print(cache('wine', 'CAPACITY_WINE'))"
+    )
+    command, environment = [sys.executable, "-c", program], {"PYTHONPATH": str(ROOT / "tests"), **home}
+    expected = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert (done.stdout, done.stderr) == (expected.stdout, "")
+
+
+@pytest.mark.parametrize(("version", "code"), [("v16.20.2", 1), ("v18.0.0", 0), ("v20.1.0", 0)])
+def test_ci_wants_a_node_that_runs_pyodide(version: str, code: int, tmp_path: Path) -> None:
+    path = programs(tmp_path, node=f"echo {version}", npm="exit 0")
+    script = (ROOT / ".ci" / "node.sh").read_text("utf-8")
+    done = run_by_bash(script, PATH=path, HOME=str(tmp_path))
+    sentence = f"Pyodide needs Node 18 or later, and node is {version}\n" if code else ""
+    assert (done.returncode, done.stderr) == (code, sentence)
+
+
+def test_what_wineboot_says_when_it_fails(tmp_path: Path) -> None:
+    path = programs(tmp_path, wineboot="echo could not load kernel32.dll; exit 1")
+    script = (ROOT / "tests" / "wine" / "setup.sh").read_text("utf-8")
+    check = script[script.index("check() {") :].partition("\n}\n")[0] + "\n}\n"
+    done = run_by_bash(f"{check}wheels={tmp_path}\ncheck", PATH=path)
+    assert (done.returncode, done.stderr) == (1, "wineboot failed: could not load kernel32.dll\n")
+
+
+def test_the_readme_says_how_to_begin() -> None:
+    """The doctor first, the word that is the noncommercial key, and what else a newcomer would have to guess."""
+    _, _, installing = README.partition("## Installing the functions\n\n")
+    assert "`capacity doctor`" in installing.partition("\n\n")[0]
+    assert "export XLWINGS_LICENSE_KEY=noncommercial" in installing

@@ -68,5 +68,5 @@ def _entry(name: str, text: str) -> str:
     """One file, as a text in which nothing needs an escape."""
     text = text if text.endswith("\n") else f"{text}\n"
     if "'''" in text:
-        raise CallError(f"{name} must be free of ''', so that main.py can hold it as it is")
+        raise CallError(f"{name} must be free of three quotes in a row, so that main.py can hold it as it is")
     return f"\n# {f' {name} ':-^116}\n\nFILES[{name!r}] = r'''{text}'''\n"

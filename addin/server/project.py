@@ -63,6 +63,7 @@ def build(folder: str | Path, workbook_path: str | Path, models: str | Path | No
         if (folder / kept).is_file():
             _need(folder / kept, needed)
             del contents[kept]
+    _same(folder / MODELS, contents.get(MODELS))
     written = {folder / target: content for target, content in contents.items()}
     write_all(written, [*reversed(folder.parents), folder, *sorted({path.parent for path in written} - {folder})])
     return folder
@@ -72,6 +73,12 @@ def _need(path: Path, text: str) -> None:
     """What stays as its owner has it must still fit to the rest."""
     if text not in path.read_text("utf-8", errors="replace"):
         raise CallError(f"{path} is there and stays as it is, but does not have {text}: add it, or move the file away")
+
+
+def _same(path: Path, models: bytes | None) -> None:
+    """Models are its owner's as well; a table has no line that tells whose it is."""
+    if models and path.is_file() and path.read_bytes() != models:
+        raise CallError(f"{path} is there with other models: build with --models {path}, or move it away")
 
 
 def _packaged(name: str, mark: str) -> str:

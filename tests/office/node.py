@@ -9,8 +9,10 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
+from caches import cache
+
 HERE = Path(__file__).parent
-PACKAGES = Path(os.environ.get("LLM_CAPACITY_NODE") or Path.home() / ".cache/llm-capacity/node")  # as .ci/node.sh
+PACKAGES = cache("node", "LLM_CAPACITY_NODE")
 
 
 def pyodide() -> str | None:

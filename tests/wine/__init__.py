@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
+from caches import cache
+
 ROOT = Path(__file__).parents[2]
 CLIENT = Path(__file__).with_name("client.py")
 WITHIN_S = 180
@@ -15,7 +17,7 @@ WITHIN_S = 180
 
 def folder() -> str | None:
     """Where setup.sh has put Windows' Python; None where it has not, or where there is no Wine."""
-    found = Path(os.environ.get("CAPACITY_WINE") or Path.home() / ".cache" / "llm-capacity-wine")
+    found = cache("wine", "CAPACITY_WINE")
     return str(found) if shutil.which("wine") and (found / "stamp").exists() else None
 
 

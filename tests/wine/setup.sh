@@ -38,7 +38,10 @@ add_packages() {
 }
 
 check() {
-    wineboot --init </dev/null >/dev/null 2>&1
+    if ! wineboot --init </dev/null >"$wheels/wineboot" 2>&1; then # a pipe would stay open with Wine's services
+        echo "wineboot failed: $(cat "$wheels/wineboot")" >&2
+        return 1
+    fi
     wine "$python/python.exe" -c 'import xlwings.com_server' </dev/null 2>&1 | cat
     wineserver --wait
 }
