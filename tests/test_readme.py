@@ -213,7 +213,8 @@ def test_ci_wants_a_node_that_runs_pyodide(version: str, code: int, tmp_path: Pa
 
 
 def test_what_wineboot_says_when_it_fails(tmp_path: Path) -> None:
-    path = programs(tmp_path, wineboot="echo could not load kernel32.dll; exit 1")
+    (tmp_path / "bin").mkdir()
+    path = programs(tmp_path / "bin", wineboot="echo could not load kernel32.dll; exit 1")
     script = (ROOT / "tests" / "wine" / "setup.sh").read_text("utf-8")
     check = script[script.index("check() {") :].partition("\n}\n")[0] + "\n}\n"
     done = run_by_bash(f"{check}wheels={tmp_path}\ncheck", PATH=path)
