@@ -195,6 +195,7 @@ def _output(*command: str) -> tuple[str, bool]:
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
+            env=_environment(),
             start_new_session=True,  # a process group of its own
         ) as process:
             try:
@@ -206,6 +207,13 @@ def _output(*command: str) -> tuple[str, bool]:
         return f"no answer within {_WITHIN_S:g} s", False
     except OSError as error:
         return str(error), False
+
+
+def _environment() -> dict[str, str]:
+    """Ours without virtual environments: LibreOffice takes the first python3 of the PATH, and fails with theirs."""
+    folders = [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)]
+    kept = [str(folder) for folder in folders if not (folder.parent / "pyvenv.cfg").is_file()]
+    return {k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"} | {"PATH": os.pathsep.join(kept)}
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

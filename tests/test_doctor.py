@@ -121,7 +121,8 @@ def test_the_extension(public: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         wrapper.write_text(f'#!/bin/sh\nexec {manager} "$@" {places}\n')
         wrapper.chmod(0o755)
         with monkeypatch.context() as patched:
-            patched.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+            active = Path(sys.executable).parent  # an environment that is active, which would keep unopkg from loading
+            patched.setenv("PATH", os.pathsep.join([str(tmp_path), str(active), os.environ["PATH"]]))
             (found,) = [f for f in findings() if f.what == "LibreOffice add-in"]
             return found
 
