@@ -28,7 +28,7 @@ requests_of_addin = [at for (_, engine), at in requests.OWN.items() if engine ==
 # cells that show the add-in itself: its columns, the differences, version and engine
 ADDIN_CELLS = {
     *((s.TITLE, f"{c}{r}") for s in (audit, refined) for c in (audit.ADDIN, audit.DIFF) for r in s.ROWS.values()),
-    *(("Batch", f"{column}{row}") for column in batch.ADDIN.values() for row in range(6, 10)),
+    *(("Batch", at) for at in batch.TABLE.addin_cells()),
     *(("Requests", f"{column}{row}") for column in ("K", *requests_of_addin) for row in (6, 7)),
     *(("Inputs", f"F{inputs.STATE_ROW + i}") for i in (0, 1)),
 }

@@ -9,26 +9,22 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
-from capacity.plan import INPUTS, STEPS, Step
+from capacity.plan import INPUTS, Step
 from capacity.refined import REFINED_STEPS
-from capacity.registry import atom, literal
+from capacity.registry import literal
 from capacity.tpot import FAILS, MEASURE, SAFE
 
-from ..chain import ADDIN as ADDIN_COLUMN
-from ..chain import NATIVE as NATIVE_COLUMN
-from ..chain import VALUE, guarded
 from ..charts import CHART_ROWS, bar_chart, line_chart
 from ..frame import FIRST_ROW, Column, frame, put
-from ..style import BAD, CAUTION, GOOD, color_checks, color_words, gray_when
+from ..plan_table import PlanTable
+from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import refined
 from .blocks import BATCH_LAST, BATCHES
 
 TITLE: Final = "Batch"
 KIND: Final = "output"
 PURPOSE: Final = "Fleet, cost and TPOT for four decode batches, editable"
-CALLED_UP: Final = ("output_tps", "prefill_load", "overlap_power")  # once a row, so that the formulas stay short
 SHORT: Final = {
-    "overlap_power": "Sharpness of the roofline's corner",
     "decode_step_ms": "Step floor [ms]",
     "replica_tps": "Output rate [tok/s]",
     "decode_load": "Decode load [replica-s/s]",
@@ -40,41 +36,34 @@ SHORT: Final = {
     "tpot_best_ms": "Best-case TPOT [ms]",
     "overlap_needed": "Overlap needed [fraction]",
     "tpot_verdict": "Verdict at target",
-    "output_tps": "Output tokens [tok/s]",
-    "prefill_load": "Prefill load [replica-s/s]",
 }
 
 
-def depends_on_batch() -> tuple[Step, ...]:
-    """The plan's steps that change with the batch, in order."""
-    names = {"batch"}
-    for step in REFINED_STEPS:
-        if names & {n for source in step.sources().values() for n in source.split("+")}:
-            names.add(step.name)
-    return tuple(s for s in REFINED_STEPS if s.name in names and s.name != "request_replica_s")
-
-
-CHAIN: Final = depends_on_batch()
-SHOWN: Final = tuple(s for s in CHAIN if s.name in SHORT or s.name in ("replicas", "gpus"))
+# What the sheet shows of each batch, in the order of the chain.
+SHOWN: Final = tuple(s for s in REFINED_STEPS if s.name in SHORT or s.name in ("replicas", "gpus"))
 _FIRST_RESULT: Final = 4
 KV_FIT: Final = get_column_letter(_FIRST_RESULT + len(SHOWN))
 INPUT_CHECK: Final = get_column_letter(_FIRST_RESULT + len(SHOWN) + 1)
 CHECK: Final = get_column_letter(_FIRST_RESULT + len(SHOWN) + 2)
-_ADDIN_FIRST: Final = _FIRST_RESULT + len(SHOWN) + 3
-_GROUP: Final = len(CALLED_UP) + len(CHAIN)
-_PRINTED_FIRST: Final = _ADDIN_FIRST + 2 * _GROUP
+TABLE: Final = PlanTable(
+    {"batch": "B", "target_ms": "C"},
+    [s.name for s in SHOWN],
+    _FIRST_RESULT + len(SHOWN) + 3,
+    range(FIRST_ROW, BATCH_LAST + 1),
+)
 
 
 def _columns(first: int, names: tuple[str, ...]) -> dict[str, str]:
     return {name: get_column_letter(i) for i, name in enumerate(names, first)}
 
 
-_NAMES: Final = tuple(s.name for s in CHAIN)
+def _columns(first: int, names: tuple[str, ...]) -> dict[str, str]:
+    return {name: get_column_letter(i) for i, name in enumerate(names, first)}
+
+
 RESULT: Final = _columns(_FIRST_RESULT, tuple(s.name for s in SHOWN))
-ADDIN: Final = _columns(_ADDIN_FIRST, CALLED_UP + _NAMES)
-NATIVE: Final = _columns(_ADDIN_FIRST + _GROUP, CALLED_UP + _NAMES)
 PRINTED: Final = _columns(
-    _PRINTED_FIRST,
+    TABLE.next_column,
     ("batch", "decode_step_ms", "gpus", "tpot_worst_ms", "usd_per_m_tokens", "as_printed", "agree_fleet", "agree_tpot"),
 )
 
@@ -83,18 +72,15 @@ def _headers() -> tuple[Column, ...]:
     def column(step: Step) -> Column:
         return Column(SHORT.get(step.name, step.quantity), 20 if step.function.returns_text else 11.5, "right")
 
-    results = map(column, SHOWN)
-    working = (*(Column(SHORT[n], 11.5, "right") for n in CALLED_UP), *map(column, CHAIN))
     return (
         Column("#", 5, "center"),
         Column("Decode batch [sequences]", 22, "right"),
         Column("TPOT target [ms]", 10, "right"),
-        *results,
+        *map(column, SHOWN),
         Column("KV cache", 11, "center"),
         Column("Input check", 9, "center"),
         Column("Check", 14, "center"),
-        *(c._replace(header=f"Add-in: {c.header}") for c in working),
-        *(c._replace(header=f"Native: {c.header}") for c in working),
+        *TABLE.headers(),
         *(Column(f"Printed: {h}", 10, "right") for h in ("batch", "step", "GPUs", "worst TPOT", "per M output")),
         Column("As printed", 10, "center"),
         Column("Fleets agree", 10, "center"),
@@ -121,8 +107,6 @@ def write(ws: Worksheet) -> None:
         put(ws, f"B{row}", sizes.batch, "Input", "sequences", "right")
         put(ws, f"C{row}", f"={refined.cell('target_ms')}", "Calculation", "ms", "right")
         _results(ws, row)
-        _engine(ws, row, ADDIN, ADDIN_COLUMN)
-        _engine(ws, row, NATIVE, NATIVE_COLUMN)
         _printed(ws, row, sizes)
         ws.row_dimensions[row].height = 20
     _validate(ws)
@@ -131,8 +115,7 @@ def write(ws: Worksheet) -> None:
     color_words(ws, _rows(KV_FIT), {"overflows": BAD})
     color_checks(ws, _rows(INPUT_CHECK))
     color_checks(ws, _rows(CHECK))
-    gray_when(ws, f"{ADDIN[CALLED_UP[0]]}{FIRST_ROW}:{ADDIN[_NAMES[-1]]}{BATCH_LAST}", 'engine_active="Native"')
-    gray_when(ws, f"{NATIVE[CALLED_UP[0]]}{FIRST_ROW}:{NATIVE[_NAMES[-1]]}{BATCH_LAST}", 'engine_active<>"Native"')
+    TABLE.write(ws)
     add_charts(ws)
     ws.print_area = f"A1:{CHECK}{BATCH_LAST + CHART_ROWS}"
 
@@ -159,8 +142,7 @@ def _rows(column: str) -> str:
 
 def _results(ws: Worksheet, row: int) -> None:
     for step in SHOWN:
-        pick = f'IF(engine_active="Native",{NATIVE[step.name]}{row},{ADDIN[step.name]}{row})'
-        formula = f'=IF(${INPUT_CHECK}{row}="FAIL",NA(),{pick})'
+        formula = f'=IF(${INPUT_CHECK}{row}="FAIL",NA(),{TABLE.pick(step.name, row)})'
         put(ws, f"{RESULT[step.name]}{row}", formula, "Result", step.function.unit, "right")
     fits = f'CHOOSE(1+OR({refined.weightless()},B{row}<=N({refined.cell("max_seqs")})),"overflows","fits")'
     put(ws, f"{KV_FIT}{row}", f'=IF({INPUT_CHECK}{row}="FAIL",NA(),{fits})', "Check")
@@ -173,33 +155,6 @@ def _results(ws: Worksheet, row: int) -> None:
         f"1+{PRINTED['agree_fleet']}{row}*{PRINTED['agree_tpot']}{row}*(1+{seed}*(2*{PRINTED['as_printed']}{row}-1))"
     )
     put(ws, f"{CHECK}{row}", f'=CHOOSE({states},"FAIL","inputs changed","PASS")', "Check")
-
-
-def _engine(ws: Worksheet, row: int, columns: dict[str, str], source: str) -> None:
-    """One engine's chain; inputs and the steps that do not depend on the batch come from Audit."""
-
-    def absolute(name: str) -> str:
-        return refined.cell(name, VALUE if name in refined.CHAIN.taken - refined.CHAIN.shared else source)
-
-    def ref(name: str) -> str:
-        if name == "batch":
-            return f"$B{row}"
-        if name == "target_ms":
-            return f"$C{row}"
-        if name in columns:
-            return f"{columns[name]}{row}"
-        return absolute(name)
-
-    for name in CALLED_UP:
-        unit = next((s.function.unit for s in (*STEPS, *REFINED_STEPS) if s.name == name), "count")
-        formula = f"={absolute(name)}"
-        put(ws, f"{columns[name]}{row}", formula, "Calculation", unit, "right")
-    for step in CHAIN:
-        spec = step.function
-        cells = {a: "+".join(map(ref, s.split("+"))) for a, s in step.sources().items()}
-        formula = spec.formula(cells) if columns is ADDIN else spec.native_formula(cells)
-        names = {n: atom(ref(n)) for n in refined.ROWS}
-        put(ws, f"{columns[step.name]}{row}", guarded(step, formula, names), "Calculation", spec.unit, "right")
 
 
 def _printed(ws: Worksheet, row: int, sizes: tuple[float, ...]) -> None:
@@ -216,16 +171,13 @@ def _printed(ws: Worksheet, row: int, sizes: tuple[float, ...]) -> None:
         "Calculation",
         align="center",
     )
-    verdicts = f"{ADDIN['tpot_verdict']}{row}={NATIVE['tpot_verdict']}{row}"
-    for column, name, words in (("agree_fleet", "gpus", ""), ("agree_tpot", "tpot_worst_ms", verdicts)):
-        close = _close(f"{ADDIN[name]}{row}", f"{NATIVE[name]}{row}")
-        agree = only_one_engine(f"{INPUT_CHECK}{row}", f"AND({close},{words})" if words else close)
+    fleet, times = (
+        TABLE.agree("gpus", row),
+        f"{TABLE.agree('tpot_worst_ms', row)}*{TABLE.same_words('tpot_verdict', row)}",
+    )
+    for column, words in (("agree_fleet", fleet), ("agree_tpot", times)):
+        agree = only_one_engine(f"{INPUT_CHECK}{row}", words)
         put(ws, f"{PRINTED[column]}{row}", agree, "Calculation", align="center")
-
-
-def _close(a: str, b: str) -> str:
-    """Whether two numbers agree within the tolerance; words count as 0."""
-    return f"ABS(N({a})-N({b}))<=tolerance*N({b})"
 
 
 def only_one_engine(input_check: str, agree: str) -> str:

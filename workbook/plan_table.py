@@ -1,0 +1,184 @@
+"""Many plans side by side: which of the refined chain changes with the inputs of each, computed by both engines.
+
+A table has inputs of its own, e.g. the decode batch. What depends on them is computed anew for each plan, in the two
+blocks of cells beside the printed area; everything else comes from the sheet Refined, engine by engine.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity.plan import INPUTS, STEPS, Choice, Step
+from capacity.refined import REFINED_INPUTS, SECTIONS, SHARED
+from capacity.registry import atom
+
+from .chain import ADDIN, NATIVE, VALUE, guarded
+from .frame import Column, put
+from .sheets import refined
+from .style import gray_when
+
+ENGINES: Final = (ADDIN, NATIVE)
+_LONGEST: Final = 120  # characters of a formula
+_ENTRIES: Final[tuple[Step | Choice, ...]] = (
+    *(step for step in STEPS if step.name in SHARED),
+    *(entry for entries in SECTIONS.values() for entry in entries),
+)
+
+
+def sources(entry: Step | Choice) -> set[str]:
+    """Names of the inputs and rows from which a row comes."""
+    if isinstance(entry, Choice):
+        return {entry.switch, entry.on, entry.off}
+    guard = {name for name in refined.ROWS if entry.guard and f"{{{name}}}" in _guard_text(entry)}
+    return {n for source in entry.sources().values() for n in source.split("+")} | guard
+
+
+def _guard_text(step: Step) -> str:
+    assert step.guard is not None
+    return step.guard.native + step.guard.shows
+
+
+def changing(own: Sequence[str], wanted: Sequence[str]) -> tuple[Step | Choice, ...]:
+    """The rows that depend on inputs of one's own and on which the wanted ones depend, in order."""
+    moved = set(own)
+    for entry in _ENTRIES:
+        if sources(entry) & moved:
+            moved.add(entry.name)
+    needed = set(wanted)
+    for entry in reversed(_ENTRIES):
+        if entry.name in needed:
+            needed |= sources(entry)
+    return tuple(e for e in _ENTRIES if e.name in moved & needed)
+
+
+class PlanTable:
+    """The working cells of a table whose plans stand in rows (or in columns: see PlanColumns)."""
+
+    def __init__(self, own: Mapping[str, str], wanted: Sequence[str], first: int, rows: range) -> None:
+        """own: input -> the column in which each plan has it; first: number of the first working column."""
+        self.own, self.rows, self.wanted = dict(own), rows, tuple(wanted)
+        self.entries = changing(list(own), wanted)
+        self.called_up = self._too_long(first)
+        self.names = (*self.called_up, *(entry.name for entry in self.entries))
+        self._first = first
+
+    @property
+    def next_column(self) -> int:
+        """The number of the first column behind the working cells."""
+        return self._first + 2 * len(self.names)
+
+    def headers(self) -> list[Column]:
+        """Of the working columns."""
+        return [
+            Column(f"{word}: {_label(name)}", 11.5, "right") for word in ("Add-in", "Native") for name in self.names
+        ]
+
+    def at(self, name: str, engine: str, row: int) -> str:
+        """The cell in which an engine has a row of the chain, for the plan of a row of this sheet."""
+        place = self._first + ENGINES.index(engine) * len(self.names) + self.names.index(name)
+        return f"{get_column_letter(place)}{row}"
+
+    def column(self, name: str, engine: str) -> str:
+        """The column in which an engine has a row of the chain."""
+        return self.at(name, engine, 0)[:-1]
+
+    def pick(self, name: str, row: int) -> str:
+        """What the engine in use has; from the sheet Refined where it does not change."""
+        if name not in self.names:
+            return refined.cell(name)
+        return f'IF(engine_active="Native",{self.at(name, NATIVE, row)},{self.at(name, ADDIN, row)})'
+
+    def agree(self, name: str, row: int) -> str:
+        """Whether both engines have the same number, within the tolerance; words count as 0."""
+        a, b = (self.at(name, engine, row) for engine in ENGINES)
+        return f"(ABS(N({a})-N({b}))<=tolerance*ABS(N({b})))"
+
+    def same_words(self, name: str, row: int) -> str:
+        """Whether both engines have the same words."""
+        a, b = (self.at(name, engine, row) for engine in ENGINES)
+        return f"({a}={b})"
+
+    def addin_cells(self) -> list[str]:
+        """The cells that hold calls of the add-in's functions, and those that follow them."""
+        return [self.at(name, ADDIN, row) for name in self.names for row in self.rows]
+
+    def write(self, ws: Worksheet) -> None:
+        """All working cells."""
+        for row in self.rows:
+            for engine in ENGINES:
+                for name in self.called_up:
+                    put(
+                        ws,
+                        self.at(name, engine, row),
+                        f"={_elsewhere(name, engine)}",
+                        "Calculation",
+                        _unit(name),
+                        "right",
+                    )
+                for entry in self.entries:
+                    put(
+                        ws,
+                        self.at(entry.name, engine, row),
+                        self._formula(entry, engine, row),
+                        "Calculation",
+                        _unit(entry.name),
+                        "right",
+                    )
+        last = len(self.names) - 1
+        for engine, idle in ((ADDIN, '="Native"'), (NATIVE, '<>"Native"')):
+            block = f"{self.at(self.names[0], engine, self.rows[0])}:{self.at(self.names[last], engine, self.rows[-1])}"
+            gray_when(ws, block, f"engine_active{idle}")
+
+    def _ref(self, name: str, engine: str, row: int) -> str:
+        if name in self.own:
+            return f"${self.own[name]}{row}"
+        return self.at(name, engine, row) if name in self.names else _elsewhere(name, engine)
+
+    def _formula(self, entry: Step | Choice, engine: str, row: int) -> str:
+        if isinstance(entry, Choice):
+            off = self._ref(entry.off, engine, row) if entry.off in refined.ROWS else entry.off
+            return f"=IF({refined.cell(entry.switch)},{self._ref(entry.on, engine, row)},{off})"
+        spec = entry.function
+        cells = {a: "+".join(self._ref(n, engine, row) for n in s.split("+")) for a, s in entry.sources().items()}
+        formula = spec.formula(cells) if engine == ADDIN else spec.native_formula(cells)
+        return guarded(entry, formula, {n: atom(self._ref(n, engine, row)) for n in refined.ROWS})
+
+    def _too_long(self, first: int) -> tuple[str, ...]:
+        """What must stand in the row itself, so that no formula is longer than the standard has it."""
+        called: list[str] = []
+        self._first, self.names = first, tuple(entry.name for entry in self.entries)
+        row = self.rows[-1]
+        for entry in self.entries:
+            while any(len(self._formula(entry, engine, row)) > _LONGEST for engine in ENGINES):
+                away = sorted(n for n in sources(entry) if n in refined.ROWS and n not in (*self.names, *self.own))
+                if not away:
+                    raise ValueError(f"the formula of {entry.name} is too long for a table")
+                called.append(away[0])
+                self.names = (*called, *(entry.name for entry in self.entries))
+        return tuple(called)
+
+
+def _elsewhere(name: str, engine: str) -> str:
+    """The cell on the sheet Refined: an engine's own, or what both take."""
+    taken = name in refined.CHAIN.taken - refined.CHAIN.shared
+    return refined.cell(name, VALUE if taken else engine)
+
+
+def _label(name: str) -> str:
+    entry = next((e for e in _ENTRIES if e.name == name), None)
+    if entry is not None:
+        return entry.quantity
+    argument = INPUTS.get(name) or REFINED_INPUTS.get(name)
+    return argument.label if argument else name
+
+
+def _unit(name: str) -> str:
+    entry = next((e for e in _ENTRIES if e.name == name), None)
+    if isinstance(entry, Step):
+        return entry.function.unit
+    if isinstance(entry, Choice):
+        return refined.unit(entry)
+    argument = INPUTS.get(name) or REFINED_INPUTS.get(name)
+    return argument.unit if argument else "count"
