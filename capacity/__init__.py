@@ -2,7 +2,7 @@
 
 Each function is `capacity.<name>`; with no argument at all it answers for the worked example (Llama 3.3 70B in FP8 on
 TP=2 H200, 50 req/s, 3,000 tokens in, 400 out). `capacity.model_facts` counts a model from its config.json;
-`capacity.catalogue` holds models, GPUs and prices.
+`capacity.catalogue` holds models, GPUs and prices; `capacity.plan_frame` is the whole plan as a pandas table.
 
 >>> import capacity
 >>> capacity.replicas()
@@ -35,10 +35,17 @@ from .registry import FUNCTIONS
 if TYPE_CHECKING:
     from . import catalogue
     from .families import ModelFacts, model_facts
+    from .frame import plan_frame, refined_frame
 
 globals().update({spec.python_name: spec.public for spec in FUNCTIONS.values()})
 
-_LATER = {"catalogue": ".catalogue", "ModelFacts": ".families", "model_facts": ".families"}
+_LATER = {
+    "catalogue": ".catalogue",
+    "ModelFacts": ".families",
+    "model_facts": ".families",
+    "plan_frame": ".frame",
+    "refined_frame": ".frame",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -62,5 +69,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "model_facts",
+    "plan_frame",
+    "refined_frame",
     *sorted(spec.python_name for spec in FUNCTIONS.values()),
 ]

@@ -26,6 +26,15 @@ class Choice(NamedTuple):
 NOTHING: Final = Choice()
 
 
+class Given(NamedTuple):
+    """What a workbook gives: inputs of both chains, refinements in force, names chosen, what its reader must know."""
+
+    inputs: Mapping[str, float]
+    switches: Mapping[str, bool]
+    choice: Choice
+    notes: tuple[str, ...] = ()
+
+
 class Answer(NamedTuple):
     """The plan, the inputs behind it, where its sections begin, and what it should be refined by."""
 
@@ -36,11 +45,21 @@ class Answer(NamedTuple):
 
 
 def answer(
-    settings: Sequence[str], choice: Choice = NOTHING, refine: Sequence[str] = (), models: Table | None = None
+    settings: Sequence[str],
+    choice: Choice = NOTHING,
+    refine: Sequence[str] = (),
+    models: Table | None = None,
+    workbook: Given | None = None,
 ) -> Answer:
-    """The worked example's plan with the choice and then the settings in place, refined where that is asked for."""
+    """The worked example's plan with the choice and then the settings in place, refined where that is asked for.
+
+    What a workbook gives takes the place of the worked example and of a choice.
+    """
     on = _switches(refine)
-    facts = _facts(choice, on, models)
+    if workbook:
+        on, choice, facts = {**workbook.switches, **on}, workbook.choice, dict(workbook.inputs)
+    else:
+        facts = _facts(choice, on, models)
     given = _settings(settings)
     known = [*seed.INPUTS, *(refined.REFINED_INPUTS if on else ())]
     for name in given:
@@ -48,7 +67,7 @@ def answer(
             raise UnknownName("input", name, known)
     own = {name: given.pop(name) for name in refined.REFINED_INPUTS if on and name in given}
     inputs = _validated({n: x for n, x in facts.items() if n in seed.INPUTS} | given)
-    notes = tuple(_notes(choice, facts, on, inputs["tp"]))
+    notes = (*(workbook.notes if workbook else ()), *_notes(choice, facts, on, inputs["tp"]))
     if not on:
         return Answer(seed.plan(inputs), inputs, _heads(seed.SECTIONS.items()), notes)
     inputs |= {name: x for name, x in facts.items() if name in refined.REFINED_INPUTS}
@@ -108,6 +127,8 @@ def _notes(choice: Choice, facts: Mapping[str, float], on: Mapping[str, bool], t
     missing = " ".join(f"--refine {name}" for name in _misses(facts) if name not in on)
     if missing:
         yield f"{choice.model} is priced as a dense model with grouped KV heads; add {missing}"
+    if choice.gpu not in gpus():  # a workbook's own
+        return
     gpu = gpus().row(choice.gpu)
     if "usable_memory" in on and gpu["usable_gb"] is None:
         yield f"usable memory of {gpu['name']} is not known: the vendor's {gpu['memory_gb']:g} GB count"

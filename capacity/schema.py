@@ -14,7 +14,7 @@ from .arguments import Number, typed
 from .errors import CapacityError, UnknownName
 from .plan import INPUTS, checked
 
-__all__ = ["PlanInputs", "sentence"]
+__all__ = ["PlanInputs", "as_pydantic", "sentence"]
 
 
 class _Inputs(BaseModel):
@@ -28,11 +28,11 @@ class _Inputs(BaseModel):
         """An unknown input gets the registry's sentence, which says what comes nearest."""
         for name in data if isinstance(data, Mapping) else ():
             if name not in INPUTS:
-                raise _as_pydantic(UnknownName("input", str(name), INPUTS))
+                raise as_pydantic(UnknownName("input", str(name), INPUTS))
         return data
 
 
-def _as_pydantic(error: CapacityError) -> PydanticCustomError:
+def as_pydantic(error: CapacityError) -> PydanticCustomError:
     """The same sentence as pydantic reports it, without a prefix; the error value of a cell is its type."""
     return PydanticCustomError(error.code, "{sentence}", {"sentence": str(error)})
 
@@ -44,7 +44,7 @@ def _check(name: str, value: Any) -> float:
     try:
         return float(checked(name, value))
     except CapacityError as error:
-        raise _as_pydantic(error) from None
+        raise as_pydantic(error) from None
 
 
 def _field(name: str, argument: Number) -> Any:

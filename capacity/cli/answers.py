@@ -1,17 +1,23 @@
 """Commands that answer: the plan, how a result comes about, the reference."""
 
+import csv
+import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..catalogue import safe_text
+from ..errors import CallError
+from ..frame import record
 from .app import OWN_MODELS, app
 from .output import console, show
 
 if TYPE_CHECKING:
     from ..plan import Result
-    from ..request import Answer
+    from ..request import Answer, Choice
 
 
 @app.command()
@@ -32,19 +38,24 @@ def plan(
         list[str] | None, typer.Option(metavar="NAME", help="Switch a refinement on, or all; may be repeated.")
     ] = None,
     models: Annotated[Path | None, OWN_MODELS] = None,
+    workbook: Annotated[
+        Path | None, typer.Option(metavar="FILE.xlsx", help="Plan with the inputs of an edited workbook.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the steps as JSON, with exact values.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the steps as CSV, with exact values.")] = False,
 ) -> None:
     """Print the plan, step by step: the worked example's, unless a model and a GPU are chosen or inputs are set."""
-    from ..catalogue import known_models
-    from ..catalogue import models as read_models
-    from ..request import Choice, answer
+    from ..request import Choice
 
-    known = read_models(models) if models else known_models()
-    found = answer(settings or [], Choice(model, gpu, quant, kv), refine or [], known)
+    if as_json and as_csv:
+        raise CallError("--json and --csv exclude each other")
+    found = _answer(settings or [], Choice(model, gpu, quant, kv), refine or [], models, workbook)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
     if as_json:
-        typer.echo(json.dumps([_as_json(r) for r in found.results], indent=2))
+        typer.echo(json.dumps([record(r) for r in found.results], indent=2))
+    elif as_csv:
+        typer.echo(_csv(found.results), nl=False)
     else:
         _print_plan(found)
 
@@ -82,13 +93,31 @@ def _cell(text: str) -> Any:
     return typed(text) if text else OMITTED
 
 
-def _as_json(result: "Result") -> dict[str, Any]:
-    return {
-        "name": result.step.name,
-        "value": result.value,
-        "unit": result.step.function.unit,
-        "formula": result.formula,
-    }
+def _answer(
+    settings: Sequence[str], choice: "Choice", refine: Sequence[str], models: Path | None, workbook: Path | None
+) -> "Answer":
+    from ..catalogue import known_models
+    from ..catalogue import models as read_models
+    from ..request import NOTHING, answer
+
+    if workbook is None:
+        return answer(settings, choice, refine, read_models(models) if models else known_models())
+    if models or choice != NOTHING:
+        raise CallError("--workbook has facts of its own: leave out --model, --gpu, --quant, --kv and --models")
+    from workbook.reader import read
+
+    return answer(settings, refine=refine, workbook=read(workbook))
+
+
+def _csv(results: Sequence["Result"]) -> str:
+    """A line for each step under a header; no text of it is a formula to a spreadsheet that opens it."""
+    out = io.StringIO()
+    rows = [record(result) for result in results]
+    writer = csv.DictWriter(out, rows[0], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: safe_text(name, x) if isinstance(x, str) else x for name, x in row.items()})
+    return out.getvalue()
 
 
 def _print_plan(found: "Answer") -> None:
