@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from xml.parsers import expat
 from zipfile import ZipFile
 
@@ -22,7 +22,7 @@ Value = float | str | bool | ExcelError | None
 _CHUNK: Final = 1 << 16
 _MAX_PART: Final = 32_000_000  # bytes of a part that is read
 _MAX_TOKEN: Final = 1_000_000  # bytes of a tag with its attributes
-_MAX_ELEMENTS: Final = 400_000
+_MAX_MARKS: Final = 400_000  # tags and attributes; this project's workbook has 13,000
 _MAX_TEXT: Final = 32_767  # characters of a cell, as in Excel
 _ADDRESS: Final = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6})")
 _ERROR: Final = re.compile(r"#[A-Z0-9/_]{1,20}[!?]?")
@@ -48,10 +48,13 @@ Sheet = Mapping[Place, Cell]
 def sheets(path: Path, titles: Collection[str]) -> dict[str, Sheet]:
     """The cells of the sheets with these titles that the workbook has, blank ones left out."""
     with opened(path) as package:
-        parts = _parts(package)
-        raw = {title: _raw_cells(package, parts[title.casefold()]) for title in titles if title.casefold() in parts}
+        parts = _Parts(package)
+        names = _names(parts)
+        raw = {
+            title: parts.feed(names[title.casefold()], _Cells()).found for title in titles if title.casefold() in names
+        }
         wanted = {int(cell.text) for cells in raw.values() for cell in cells.values() if cell.kind == "s"}
-        strings = _strings(package, parts[_STRINGS], wanted) if wanted else {}
+        strings = parts.feed(names[_STRINGS], _Strings(wanted)).found if wanted else {}
         return {
             title: {place: Cell(_value(cell, strings), cell.formula) for place, cell in cells.items()}
             for title, cells in raw.items()
@@ -84,8 +87,8 @@ def _value(cell: _Raw, strings: Mapping[int, str]) -> Value:
 _STRINGS: Final = "\0strings"  # no title of a sheet
 
 
-def _parts(package: ZipFile) -> dict[str, str]:
-    """Title of each sheet, without regard to case, -> its part; and the part of the shared strings."""
+def _names(parts: "_Parts") -> dict[str, str]:
+    """Title of each sheet, without regard to case, -> name of its part; and that of the shared strings."""
     relations: dict[str, str] = {}
     found: dict[str, str] = {}
 
@@ -105,8 +108,8 @@ def _parts(package: ZipFile) -> dict[str, str]:
                 refuse(f"has two sheets called {show(title)}")
             found[title] = relations[next(x for key, x in attributes.items() if key.endswith(" id"))]
 
-    _feed(package, "xl/_rels/workbook.xml.rels", _Handler(start=relation))
-    _feed(package, "xl/workbook.xml", _Handler(start=sheet))
+    parts.feed("xl/_rels/workbook.xml.rels", _Handler(start=relation))
+    parts.feed("xl/workbook.xml", _Handler(start=sheet))
     return found
 
 
@@ -195,68 +198,69 @@ class _Strings(_Handler):
             self._at += 1
 
 
-def _raw_cells(package: ZipFile, part: str) -> dict[Place, _Raw]:
-    handler = _Cells()
-    _feed(package, part, handler)
-    return handler.found
+_AnyHandler = TypeVar("_AnyHandler", bound=_Handler)
 
 
-def _strings(package: ZipFile, part: str, wanted: Collection[int]) -> dict[int, str]:
-    handler = _Strings(wanted)
-    _feed(package, part, handler)
-    return handler.found
+class _Parts:
+    """The parts of a file as they are read: in pieces, and not more of all of them together than a budget."""
 
+    def __init__(self, package: ZipFile) -> None:
+        self._package, self._left = package, _MAX_MARKS
 
-def _feed(package: ZipFile, part: str, handler: _Handler) -> None:
-    """Read a part in pieces, until it ends or the handler has what it wants."""
-    info = package.getinfo(part)
-    if info.file_size > _MAX_PART:
-        refuse(f"has a part of more than {_MAX_PART / 1e6:g} MB: {show(part)}")
-    parser = _parser(part, handler)
-    fed = 0
-    with package.open(info) as stream:
-        while not handler.done and (chunk := stream.read(_CHUNK)):
-            parser.Parse(chunk, False)
-            fed += len(chunk)
-            if fed - parser.CurrentByteIndex > _MAX_TOKEN:
-                refuse(f"has a tag of more than {_MAX_TOKEN / 1e6:g} MB in {show(part)}")
-    if not handler.done:
-        parser.Parse(b"", True)
-
-
-def _parser(part: str, handler: _Handler) -> Any:
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True
-    elements = length = 0
-
-    def start(name: str, attributes: Mapping[str, str]) -> None:
-        nonlocal elements, length
-        elements += 1
-        if elements > _MAX_ELEMENTS:
-            refuse(f"has more than {_MAX_ELEMENTS:,} elements in {show(part)}")
+    def feed(self, part: str, handler: _AnyHandler) -> _AnyHandler:
+        """The handler, when it has been through a part or has what it wants."""
+        info = self._package.getinfo(part)
+        if info.file_size > _MAX_PART:
+            refuse(f"has a part of more than {_MAX_PART / 1e6:g} MB: {show(part)}")
+        parser = self._parser(part, handler)
+        fed = 0
+        with self._package.open(info) as stream:
+            while not handler.done and (chunk := stream.read(_CHUNK)):
+                parser.Parse(chunk, False)
+                fed += len(chunk)
+                if fed - parser.CurrentByteIndex > _MAX_TOKEN:
+                    refuse(f"has a tag of more than {_MAX_TOKEN / 1e6:g} MB in {show(part)}")
         if not handler.done:
-            local = name.rpartition(" ")[2]
-            handler.start(local, attributes)
-            if local in handler.collects:
-                length, parser.CharacterDataHandler = 0, text
+            parser.Parse(b"", True)
+        return handler
 
-    def end(name: str) -> None:
-        if not handler.done:
-            local = name.rpartition(" ")[2]
-            if local in handler.collects:
-                parser.CharacterDataHandler = None
-            handler.end(local)
+    def _parser(self, part: str, handler: _Handler) -> Any:
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        length = 0
 
-    def text(data: str) -> None:
-        nonlocal length
-        length += len(data)
-        if length > _MAX_TEXT:
-            refuse(f"has a cell with more than {_MAX_TEXT:,} characters in {show(part)}")
-        handler.text.append(data)
+        def spend(marks: int) -> None:
+            self._left -= marks
+            if self._left < 0:
+                refuse(f"has more than {_MAX_MARKS:,} tags and attributes where inputs are read, up to {show(part)}")
 
-    def doctype(*_: object) -> None:
-        refuse(f"declares a document type, as no workbook does, in {show(part)}")
+        def start(name: str, attributes: Mapping[str, str]) -> None:
+            nonlocal length
+            spend(1 + len(attributes))
+            if not handler.done:
+                local = name.rpartition(" ")[2]
+                handler.start(local, attributes)
+                if local in handler.collects:
+                    length, parser.CharacterDataHandler = 0, text
 
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.StartDoctypeDeclHandler = doctype
-    return parser
+        def end(name: str) -> None:
+            if not handler.done:
+                local = name.rpartition(" ")[2]
+                if local in handler.collects:
+                    parser.CharacterDataHandler = None
+                handler.end(local)
+
+        def text(data: str) -> None:
+            nonlocal length
+            length += len(data)
+            if length > _MAX_TEXT:
+                refuse(f"has a cell with more than {_MAX_TEXT:,} characters in {show(part)}")
+            handler.text.append(data)
+
+        def doctype(*_: object) -> None:
+            refuse(f"declares a document type, as no workbook does, in {show(part)}")
+
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.StartDoctypeDeclHandler = doctype
+        parser.StartNamespaceDeclHandler = lambda prefix, uri: spend(1)
+        return parser
