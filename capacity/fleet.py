@@ -1,4 +1,4 @@
-"""From work to a fleet: busy replicas, a utilization ceiling, whole replicas, GPUs."""
+"""From work to a fleet: busy replicas, a ceiling at peak, whole replicas, GPUs."""
 
 from typing import Annotated
 
@@ -33,7 +33,7 @@ BusyReplicas = Annotated[float, Number("replica-s/s", "replicas that would be 10
 @function(
     "Replicas",
     returns="replicas",
-    words="busy replicas / utilization ceiling, rounded up, + spares",
+    words="busy replicas / ceiling at peak, rounded up, + spares",
     native="ROUNDUP(ROUND({busy_replicas}/{utilization},9),0)+{spares}",
     derivation="{busy_replicas} busy replicas / {utilization} = {unrounded}, rounded up"
     "[ and {spares} spares added,] to {result} replicas",
@@ -41,7 +41,7 @@ BusyReplicas = Annotated[float, Number("replica-s/s", "replicas that would be 10
     unrounded=lambda busy_replicas, utilization, spares: busy_replicas / utilization,
 )
 def replicas(busy_replicas: BusyReplicas, utilization: Utilization = 0.65, spares: Spares = 0) -> float:
-    """Whole replicas that keep utilization at or under the ceiling, and spares on top.
+    """Whole replicas that are at most as busy as the ceiling at peak allows, and spares on top.
 
     >>> replicas(16.67, 0.65), replicas(16.67, 0.65, 2)
     (26.0, 28.0)

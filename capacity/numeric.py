@@ -52,15 +52,16 @@ def minimum(a: Any, b: Any) -> float:
 
 def log2(x: Any) -> float:
     """The logarithm to base 2, element by element: Python's own, from which NumPy's differs in the last bit."""
-    return _each(math.log2, x)
+    return each(math.log2, x)
 
 
 def power(base: Any, exponent: Any) -> float:
     """Base to the exponent, element by element: Python's own, from which NumPy's differs in the last bit."""
-    return _each(operator.pow, base, exponent)
+    return each(operator.pow, base, exponent)
 
 
-def _each(fn: Callable[..., float], *operands: Any) -> float:
+def each(fn: Callable[..., float], *operands: Any) -> float:
+    """What a function of plain floats gives for the operands, element by element where they are arrays."""
     if not any(map(is_array, operands)):
         return fn(*operands)
     import numpy as np

@@ -23,6 +23,8 @@ TOPICS: Final = {
     "Memory": "memory",
     "Decode": "decode",
     "Fleet": "fleet",
+    "Headroom": "headroom",
+    "Queueing": "queueing",
     "Cost": "cost",
     "TPOT": "tpot",
     "Refined: work per token": "refined_work",

@@ -73,7 +73,14 @@ Batch = Annotated[
 ]
 Utilization = Annotated[
     float,
-    Number("fraction", "utilization ceiling: at peak, set by tail latency", example=0.65, default=0.65, gt=0, lt=1),
+    Number(
+        "fraction",
+        "ceiling at peak: busy share of a replica, set by tail latency",
+        example=0.65,
+        default=0.65,
+        gt=0,
+        lt=1,
+    ),
 ]
 Spares = Annotated[
     float, Number("replicas", "spare replicas: on top, for drains and failures", example=0, default=0, ge=0, whole=True)

@@ -17,7 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from capacity.plan import Result
 from capacity.refined import REFINED_INPUTS
 from workbook.recalculate import recalculate
-from workbook.sheets import audit, batch, inputs, refined, refined_inputs, requests
+from workbook.sheets import audit, batch, inputs, refined, refined_inputs, requests, utilization
 
 Values = dict[tuple[str, str], Any]
 FourWays = dict[str, dict[str, Values]]  # program and state of the add-in -> case -> values of all formula cells
@@ -29,6 +29,7 @@ requests_of_addin = [at for (_, engine), at in requests.OWN.items() if engine ==
 ADDIN_CELLS = {
     *((s.TITLE, f"{c}{r}") for s in (audit, refined) for c in (audit.ADDIN, audit.DIFF) for r in s.ROWS.values()),
     *(("Batch", at) for at in batch.TABLE.addin_cells()),
+    *(("Utilization", at) for at in utilization.addin_cells()),
     *(("Requests", f"{column}{row}") for column in ("K", *requests_of_addin) for row in (6, 7)),
     *(("Inputs", f"F{inputs.STATE_ROW + i}") for i in (0, 1)),
 }
@@ -133,18 +134,27 @@ def cells(given: Mapping[str, float], on: Mapping[str, bool]) -> Values:
 
 def in_four_ways(template: Path, with_addin: Office, without_addin: Office, cases: Mapping[str, Case]) -> FourWays:
     """Values of all formula cells for each case: in both programs, with the functions and without."""
+    return edited_in_four_ways(
+        template, with_addin, without_addin, {name: cells(*case) for name, case in cases.items()}
+    )
+
+
+def edited_in_four_ways(
+    template: Path, with_addin: Office, without_addin: Office, cases: Mapping[str, Values]
+) -> FourWays:
+    """The same for edits of any cells."""
     found: FourWays = {}
     for name, office in (("office with", with_addin), ("office without", without_addin)):
         found[name] = {}
-        for case, (given, on) in cases.items():
+        for case, edits in cases.items():
             office.open(template)
             office.recalculate()
-            for (sheet, at), x in cells(given, on).items():
+            for (sheet, at), x in edits.items():
                 office.set(sheet, at, x)
             found[name][case] = office.cells()
         office.close()
     for name, functions in (("formualizer with", True), ("formualizer without", False)):
-        found[name] = {c: recalculate(template, functions=functions, changes=cells(*case)) for c, case in cases.items()}
+        found[name] = {c: recalculate(template, functions=functions, changes=edits) for c, edits in cases.items()}
     return found
 
 

@@ -17,12 +17,14 @@ import capacity
 import capacity.plan
 from capacity.arguments import REQUIRED, Number
 from capacity.constants import FITTED
+from capacity.headroom import HEADROOM_INPUTS
 from capacity.plan import ALIASES, INPUT_GROUPS, INPUTS, STEPS
 from capacity.refined import REFINED_INPUTS, REFINED_STEPS
 from capacity.registry import FUNCTIONS, Function, atom, find
 from capacity.units import UNITS
 from workbook import style
 from workbook.input_rows import read_notes
+from workbook.sheets import utilization
 
 STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
 KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
@@ -90,9 +92,9 @@ def test_examples_chain_exactly(name: str) -> None:
     if source.upper() in FUNCTIONS:
         assert arguments()[name][0].example == getattr(capacity, source)()
     else:
-        steps = (*STEPS, *REFINED_STEPS)
+        steps = (*STEPS, *REFINED_STEPS, *utilization.WAITING, *utilization.STEPS)
         fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
-        assert name in INPUTS or name in REFINED_INPUTS or name in fed
+        assert name in {**INPUTS, **REFINED_INPUTS, **HEADROOM_INPUTS} or name in fed
 
 
 def test_the_plan_in_one_cell() -> None:
@@ -119,6 +121,7 @@ def test_defaults_are_examples() -> None:
         "cache_hit": 0,
         "spares": 0,
         "one_shot_share": 0,
+        "peak_to_mean": 2,
         **{argument: FITTED[constant].value for argument, constant in CONSTANT_ARGUMENTS.items()},
     }
     assert all(a.default in (REQUIRED, a.example) for a in itertools.chain(*arguments().values()))

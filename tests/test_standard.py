@@ -12,6 +12,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 from openpyxl import Workbook
+from openpyxl.cell import Cell
 from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
 from sheets import (
     depth_of_ifs,
@@ -43,7 +44,11 @@ CLASSES = {"control", "input", "working", "output"}
 CALCULATION = ("Inputs", "Facts", "Audit", "Refined", "Checks")
 INPUT_SHEETS = {module.TITLE for module in about_sheet.MODULES if module.KIND == "input"}
 FACT_SHEETS = INPUT_SHEETS - {"Inputs", "Facts"}
-BLOCKS = {"Batch": ("B6:B9", range(6, 10)), "Requests": ("C6:D7", range(6, 8))}
+BLOCKS = {
+    "Batch": ("B6:B9", range(6, 10)),
+    "Requests": ("C6:D7", range(6, 8)),
+    "Utilization": ("B6:B15", range(6, 16)),
+}
 ENGINE_INPUTS = ("engine", "tolerance")
 
 
@@ -120,9 +125,9 @@ def test_07_same_columns_mean_the_same(book: Workbook) -> None:
 
 def test_08_flow_from_top_to_bottom(book: Workbook) -> None:
     order = book.sheetnames
-    detector = book.defined_names["addin_version"].attr_text.replace("$", "")  # asks after every editable cell
+    watching = headers(book["Inputs"])[inputs_sheet.WATCHED_HEAD]  # every editable cell, for the add-in's detector
     for ws, cell in formulas(book):
-        if cell.row <= 5 or f"{ws.title}!{cell.coordinate}" == detector:
+        if cell.row <= 5 or (ws.title == "Inputs" and cell.column_letter == watching):
             continue
         for sheet, _, first, _, last in references(book, ws, cell):
             if sheet == ws.title:
@@ -336,6 +341,12 @@ def test_27_errors_caught_only_in_the_detector(book: Workbook) -> None:
     assert found == [(sheet, at)]
 
 
+def header_above(cell: Cell) -> str:
+    """The nearest header over a cell: a sheet may have several tables."""
+    above = (cell.parent.cell(row, cell.column) for row in range(cell.row - 1, 0, -1))
+    return str(next((c.value for c in above if c.style == "Column header"), ""))
+
+
 def test_28_rounding_only_of_counts(book: Workbook) -> None:
     rounding = {"ROUND", "ROUNDUP", "ROUNDDOWN", "INT", "TRUNC", "CEILING", "FLOOR", "MROUND"}
     counts = {
@@ -347,9 +358,10 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
     for ws, cell in formulas(book):
         if not rounding & set(functions(cell)):
             continue
-        header = {c: h for h, c in headers(ws).items()}.get(cell.column_letter, "")
+        header = header_above(cell)
         check = header in ("Check", "Input check", "As printed")
         count = (ws.title, cell.coordinate) in counts or header == "Native: Replicas"
+        count |= header == "Native" and ws[f"D{cell.row}"].value == "replicas"  # a step of a sheet's own
         assert check or count, (ws.title, cell.coordinate, cell.value)
 
 
@@ -414,7 +426,7 @@ def test_33_domain_checks_fail_when_they_should(
 
 def test_33_domain_checks(shown: Workbook) -> None:
     rows = table(shown["Checks"], "Quantity")
-    assert 0 < rows["Utilization of the planned fleet at this load"]["Value"].value < 1
+    assert 0 < rows["GPU busy of the planned fleet at this load"]["Value"].value < 1
     assert rows["The two prices per million tokens, labeled apart"]["Check"].value == "PASS"
 
 
@@ -448,9 +460,10 @@ def test_38_charts(book: Workbook, template: Path) -> None:
     described = re.findall(r'<\w*:?cNvPr[^>]* descr="([^"]{20,})"', "".join(drawings))
     assert len(described) == len(charts) == len(xml)
     for text in xml:
-        axis_titles = re.findall(r"<a:t>([^<]*)</a:t>|<t>([^<]*)</t>", text)
-        assert any("[sequences]" in "".join(t) for t in axis_titles)
-        assert any("[ms]" in "".join(t) or "USD" in "".join(t) for t in axis_titles)
+        titles = ["".join(t) for t in re.findall(r"<a:t>([^<]*)</a:t>|<t>([^<]*)</t>", text)]
+        axes = [t for t in titles if re.search(r"\[(.+)\]|USD", t)]
+        assert len(axes) == 2, titles
+        assert all(unit in UNITS for t in axes for unit in re.findall(r"\[(.+)\]", t))
 
 
 def test_39_signs(shown: Workbook) -> None:

@@ -72,7 +72,7 @@ def frame(
 def header(ws: Worksheet, row: int, columns: Iterable[Column]) -> None:
     """A header row, aligned like the cells below it."""
     for i, column in enumerate(columns, 1):
-        cell = put(ws, (row, i), column.header, "Column header")
+        cell = put(ws, (row, i), column.header or None, "Column header")
         cell.alignment = Alignment(
             horizontal=column.align, vertical="center", wrap_text=True, indent=1 if column.align == "left" else 0
         )

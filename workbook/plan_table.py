@@ -10,6 +10,7 @@ from typing import Final
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
+from capacity.arguments import Number
 from capacity.plan import INPUTS, STEPS, Choice, Step
 from capacity.refined import REFINED_INPUTS, SECTIONS, SHARED
 from capacity.registry import atom
@@ -50,16 +51,21 @@ def changing(own: Sequence[str], wanted: Sequence[str]) -> tuple[Step | Choice, 
     for entry in reversed(_ENTRIES):
         if entry.name in needed:
             needed |= sources(entry)
-    return tuple(e for e in _ENTRIES if e.name in moved & needed)
+    return tuple(e for e in _ENTRIES if e.name in (moved & needed) - set(own))
 
 
 class PlanTable:
     """The working cells of a table whose plans stand in rows (or in columns: see PlanColumns)."""
 
-    def __init__(self, own: Mapping[str, str], wanted: Sequence[str], first: int, rows: range) -> None:
-        """own: input -> the column in which each plan has it; first: number of the first working column."""
+    def __init__(
+        self, own: Mapping[str, str], wanted: Sequence[str], first: int, rows: range, extra: Sequence[Step] = ()
+    ) -> None:
+        """own: input -> the column in which each plan has it; first: number of the first working column.
+
+        extra: steps of the table's own, behind those of the chain that it wants.
+        """
         self.own, self.rows, self.wanted = dict(own), rows, tuple(wanted)
-        self.entries = changing(list(own), wanted)
+        self.entries: tuple[Step | Choice, ...] = (*changing(list(own), wanted), *extra)
         self.called_up = self._too_long(first)
         self.names = (*self.called_up, *(entry.name for entry in self.entries))
         self._first = first
@@ -72,7 +78,7 @@ class PlanTable:
     def headers(self) -> list[Column]:
         """Of the working columns."""
         return [
-            Column(f"{word}: {_label(name)}", 11.5, "right") for word in ("Add-in", "Native") for name in self.names
+            Column(f"{word}: {self.label(name)}", 11.5, "right") for word in ("Add-in", "Native") for name in self.names
         ]
 
     def at(self, name: str, engine: str, row: int) -> str:
@@ -112,9 +118,9 @@ class PlanTable:
                     put(
                         ws,
                         self.at(name, engine, row),
-                        f"={_elsewhere(name, engine)}",
+                        f"={elsewhere(name, engine)}",
                         "Calculation",
-                        _unit(name),
+                        self.unit(name),
                         "right",
                     )
                 for entry in self.entries:
@@ -123,7 +129,7 @@ class PlanTable:
                         self.at(entry.name, engine, row),
                         self._formula(entry, engine, row),
                         "Calculation",
-                        _unit(entry.name),
+                        self.unit(entry.name),
                         "right",
                     )
         last = len(self.names) - 1
@@ -131,10 +137,25 @@ class PlanTable:
             block = f"{self.at(self.names[0], engine, self.rows[0])}:{self.at(self.names[last], engine, self.rows[-1])}"
             gray_when(ws, block, f"engine_active{idle}")
 
+    def label(self, name: str) -> str:
+        """What a row of the chain, or of the table's own, is called."""
+        entry = self._entry(name) or _input(name)
+        return name if entry is None else entry.label if isinstance(entry, Number) else entry.quantity
+
+    def unit(self, name: str) -> str:
+        """Its unit."""
+        entry = self._entry(name) or _input(name)
+        if isinstance(entry, Choice):
+            return refined.unit(entry)
+        return entry.function.unit if isinstance(entry, Step) else entry.unit if entry else "count"
+
+    def _entry(self, name: str) -> Step | Choice | None:
+        return next((e for e in (*self.entries, *_ENTRIES) if e.name == name), None)
+
     def _ref(self, name: str, engine: str, row: int) -> str:
         if name in self.own:
             return f"${self.own[name]}{row}"
-        return self.at(name, engine, row) if name in self.names else _elsewhere(name, engine)
+        return self.at(name, engine, row) if name in self.names else elsewhere(name, engine)
 
     def _formula(self, entry: Step | Choice, engine: str, row: int) -> str:
         if isinstance(entry, Choice):
@@ -143,7 +164,8 @@ class PlanTable:
         spec = entry.function
         cells = {a: "+".join(self._ref(n, engine, row) for n in s.split("+")) for a, s in entry.sources().items()}
         formula = spec.formula(cells) if engine == ADDIN else spec.native_formula(cells)
-        return guarded(entry, formula, {n: atom(self._ref(n, engine, row)) for n in refined.ROWS})
+        rows = (*refined.ROWS, *self.names)
+        return guarded(entry, formula, {n: atom(self._ref(n, engine, row)) for n in rows})
 
     def _too_long(self, first: int) -> tuple[str, ...]:
         """What must stand in the row itself, so that no formula is longer than the standard has it."""
@@ -160,25 +182,11 @@ class PlanTable:
         return tuple(called)
 
 
-def _elsewhere(name: str, engine: str) -> str:
+def elsewhere(name: str, engine: str) -> str:
     """The cell on the sheet Refined: an engine's own, or what both take."""
     taken = name in refined.CHAIN.taken - refined.CHAIN.shared
     return refined.cell(name, VALUE if taken else engine)
 
 
-def _label(name: str) -> str:
-    entry = next((e for e in _ENTRIES if e.name == name), None)
-    if entry is not None:
-        return entry.quantity
-    argument = INPUTS.get(name) or REFINED_INPUTS.get(name)
-    return argument.label if argument else name
-
-
-def _unit(name: str) -> str:
-    entry = next((e for e in _ENTRIES if e.name == name), None)
-    if isinstance(entry, Step):
-        return entry.function.unit
-    if isinstance(entry, Choice):
-        return refined.unit(entry)
-    argument = INPUTS.get(name) or REFINED_INPUTS.get(name)
-    return argument.unit if argument else "count"
+def _input(name: str) -> Number | None:
+    return INPUTS.get(name) or REFINED_INPUTS.get(name)

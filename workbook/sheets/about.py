@@ -24,6 +24,7 @@ from . import (
     refined,
     refined_inputs,
     requests,
+    utilization,
 )
 
 TITLE: Final = "About"
@@ -39,6 +40,7 @@ MODULES: Final = (
     refined,
     batch,
     requests,
+    utilization,
     functions,
     models,
     gpus,
@@ -50,7 +52,7 @@ MODULES: Final = (
 SHEETS: Final[dict[str, tuple[str, str]]] = {TITLE: (KIND, PURPOSE), **{m.TITLE: (m.KIND, m.PURPOSE) for m in MODULES}}
 
 ANSWERS: Final = (
-    ("Replicas", "replicas", "replicas", "at or under the utilization ceiling, spares included"),
+    ("Replicas", "replicas", "replicas", "at or under the ceiling at peak, spares included"),
     ("GPUs", "gpus", "GPUs", "replicas x GPUs of one replica"),
     ("Cost per hour", "cost_per_hour", "USD/h", "the GPU-hour price is illustrative until you enter yours"),
     (

@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from capacity.headroom import HEADROOM_INPUTS
 from capacity.refined import INPUT_GROUPS
 
 from ..frame import FIRST_ROW, grouped_rows
@@ -37,11 +38,19 @@ REQUESTS: Final = (
     RequestRow("Short chat turn, long reply", 200, 1_000, 0.31, 1),
     RequestRow("Long prompt, short answer", 30_000, 50, 2.15, 7),
 )
+CEILINGS: Final = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 BATCH_LAST: Final = FIRST_ROW + len(BATCHES) - 1
 REQUEST_LAST: Final = FIRST_ROW + len(REQUESTS) - 1
 BATCH_CELLS: Final = f"Batch!$B${FIRST_ROW}:$B${BATCH_LAST}"
 REQUEST_CELLS: Final = f"Requests!$C${FIRST_ROW}:$D${REQUEST_LAST}"
+CEILING_LAST: Final = FIRST_ROW + len(CEILINGS) - 1
+HEADROOM_FIRST: Final = CEILING_LAST + 7  # notes stand between
+HEADROOM_LAST: Final = HEADROOM_FIRST + len(HEADROOM_INPUTS) - 1
+CEILING_CELLS: Final = f"Utilization!$B${FIRST_ROW}:$B${CEILING_LAST}"
+HEADROOM_CELLS: Final = f"Utilization!$C${HEADROOM_FIRST}:$C${HEADROOM_LAST}"
 FACT_ROWS: Final = grouped_rows(INPUT_GROUPS.values())
 FACT_LAST: Final = max(FACT_ROWS.values())
 FACT_CELLS: Final = f"Facts!$F${FIRST_ROW}:$F${FACT_LAST}"
+# Every editable cell outside Inputs: at an edit of any of them the add-in is asked whether it is there.
+WATCHED: Final = (FACT_CELLS, BATCH_CELLS, REQUEST_CELLS, CEILING_CELLS, HEADROOM_CELLS)

@@ -11,7 +11,7 @@ from capacity.tpot import MEASURE, SAFE
 
 from ..frame import FIRST_ROW, Column, frame, letter, link, put, put_text
 from ..style import color_checks
-from . import audit, batch, gpus, inputs, refined, refined_inputs, requests
+from . import audit, batch, gpus, inputs, refined, refined_inputs, requests, utilization
 from .blocks import BATCH_LAST, REQUEST_LAST
 
 TITLE: Final = "Checks"
@@ -31,7 +31,6 @@ COLUMNS: Final = (
     Column("Check", 9, "center"),
 )
 VALUE, CHECK = letter(COLUMNS, "Value"), letter(COLUMNS, "Check")
-
 
 ROOM: Final = "Resident sequences left beside the batch"
 GUARD: Final = "One parameter count for both phases of a sparse model"
@@ -195,7 +194,7 @@ def checks() -> tuple[Check, ...]:
             refined.TITLE,
         ),
         Check(
-            "Utilization of the planned fleet at this load",
+            "GPU busy of the planned fleet at this load",
             "Busy replicas / replicas, at most the ceiling and always below 1",
             f"IF({a('replicas')}=0,0,{a('busy_replicas')}/{a('replicas')})",
             "fraction",
@@ -240,6 +239,14 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Requests",
             requests.TITLE,
+        ),
+        Check(
+            "Utilization rows that fail",
+            "Inputs are within their bounds, engines agree, GPU busy is at most the ceiling",
+            utilization.failing(),
+            "count",
+            "Look at the two check columns of Utilization",
+            utilization.TITLE,
         ),
     )
 

@@ -16,12 +16,13 @@ from ..input_rows import CHECK, COLUMNS, ROW_HEIGHT, SEED, VALUE, Note, choice_r
 from ..lookups import of_inputs, peaks, row_of, stored_bytes, stored_format
 from ..style import CAUTION, color_checks, color_words
 from . import gpus, models
-from .blocks import BATCH_CELLS, FACT_CELLS, REQUEST_CELLS
+from .blocks import WATCHED
 
 TITLE: Final = "Inputs"
 KIND: Final = "input"
 PURPOSE: Final = "Every assumption with unit, bounds, source and check; chain, refinements and engine"
 NOT_INSTALLED: Final = "not installed"
+WATCHED_HEAD: Final = "Editable cells of other sheets"
 
 # Lists from which choices are taken: each stands on the sheet, to the right of the printed area.
 LISTS: Final[dict[str, tuple[str, ...]]] = {
@@ -32,7 +33,7 @@ LISTS: Final[dict[str, tuple[str, ...]]] = {
     "kv_type": tuple(KV_TYPES),
 }
 ENGINES: Final = LISTS["engine"]
-LIST_COLUMNS: Final = dict(zip((*LISTS, "bytes", "peak", "kv bytes"), "QRSTUVWX", strict=True))
+LIST_COLUMNS: Final = dict(zip((*LISTS, "bytes", "peak", "kv bytes", "watched"), "QRSTUVWXY", strict=True))
 SELECTION: Final = ("model", "gpu", "quantization", "kv_type")
 
 _LOAD, *_REST = INPUT_GROUPS.values()
@@ -118,6 +119,7 @@ def write(ws: Worksheet) -> None:
 
 def _lists(ws: Worksheet) -> None:
     heads = {"bytes": "Bytes per weight", "peak": "Peak by type [TFLOP/s]", "kv bytes": "Bytes per element"}
+    heads["watched"] = WATCHED_HEAD
     for name, letter_ in LIST_COLUMNS.items():
         ws.column_dimensions[letter_].width = 15
         row = PEAK_ROW - 1 if name == "peak" else HEADER_ROW
@@ -129,6 +131,9 @@ def _lists(ws: Worksheet) -> None:
     for name, figures in (("bytes", weights), ("kv bytes", list(KV_TYPES.values()))):
         for row, figure in enumerate(figures, FIRST_ROW):
             put(ws, f"{LIST_COLUMNS[name]}{row}", figure, "Reference figure", "B/param", "right")
+
+    for row, cells in enumerate(WATCHED, FIRST_ROW):
+        put(ws, f"{LIST_COLUMNS['watched']}{row}", f"=COUNTA({cells})", "Calculation", "count", "right")
 
 
 def _selection(ws: Worksheet, order: int) -> int:
@@ -204,7 +209,9 @@ def _state(ws: Worksheet) -> None:
     everything = f"{VALUE}{first}:{VALUE}{TOLERANCE_ROW}"
     # CAPACITY_VERSION takes every input as its argument: in a file that was saved with the add-in and is opened without
     # it, the first edit of any input then finds the add-in missing, and Auto falls to Native.
-    watched = f"COUNTA({everything},{FACT_CELLS},{BATCH_CELLS},{REQUEST_CELLS})"
+    column = LIST_COLUMNS["watched"]
+    elsewhere = f"{column}{FIRST_ROW}:{column}{FIRST_ROW + len(WATCHED) - 1}"
+    watched = f"COUNTA({everything},{elsewhere})"
     version = f"{VALUE}{STATE_ROW}"
     facts = ROWS["params_b"]
     numbers = f"{VALUE}{facts}:{VALUE}{LAST}<>{SEED}{facts}:{SEED}{LAST}"

@@ -1,0 +1,132 @@
+"""Inputs and steps of a sheet of its own, one below the other: label, value, unit; both engines beside the print."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from openpyxl.styles import Alignment
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity.arguments import Number
+from capacity.plan import Step
+from capacity.registry import atom
+
+from .chain import ADDIN, NATIVE, guarded
+from .frame import put, put_text
+from .input_rows import bounds, criterion, plain
+from .plan_table import elsewhere
+from .sheets import refined
+from .style import color_checks, gray_when
+
+VALUE: Final = "C"
+UNIT: Final = "D"
+WORDS: Final = "E"
+
+
+class Lines:
+    """The inputs first, then the steps: a step takes inputs, earlier steps, and rows of the sheet Refined."""
+
+    def __init__(
+        self,
+        inputs: Mapping[str, Number],
+        steps: Sequence[Step],
+        rows: tuple[int, int],
+        columns: Mapping[str, str],
+        rules: Mapping[str, str] | None = None,
+    ) -> None:
+        """rows: of the first input and of the first step; columns: of "check", "agree" and each engine.
+
+        rules: what an input must fulfil beside its bounds, with {name} for each input.
+        """
+        self.inputs, self.steps, self.columns = dict(inputs), tuple(steps), dict(columns)
+        self.rules = rules or {}
+        self.rows = {name: rows[0] + i for i, name in enumerate(inputs)}
+        self.rows |= {step.name: rows[1] + i for i, step in enumerate(steps)}
+        self.last_input, self.last = rows[0] + len(inputs) - 1, rows[1] + len(steps) - 1
+        self._first, self._first_step = rows
+
+    def cells(self, title: str) -> str:
+        """The cells of the inputs, from another sheet."""
+        return f"{title}!${VALUE}${self._first}:${VALUE}${self.last_input}"
+
+    def at(self, name: str, column: str = VALUE) -> str:
+        """Absolute address on the sheet itself."""
+        return f"${column}${self.rows[name]}"
+
+    def bad(self) -> str:
+        """The cell that counts inputs out of bounds, with those of Inputs and Facts."""
+        return f"${self.columns['agree']}${self.last_input}"
+
+    def addin_cells(self) -> list[str]:
+        """The cells that hold calls of the add-in's functions."""
+        return [f"{self.columns[ADDIN]}{self.rows[step.name]}" for step in self.steps]
+
+    def write(self, ws: Worksheet, notes: Mapping[str, str]) -> None:
+        """All rows. notes: what an input is for."""
+        for order, (name, argument) in enumerate(self.inputs.items(), 1):
+            self._input(ws, order, name, argument, notes[name])
+        checks = f"{self.columns['check']}{self._first}:{self.columns['check']}{self.last_input}"
+        count = f'=facts_bad+COUNTIF({checks},"FAIL")'
+        put(ws, f"{self.columns['agree']}{self.last_input}", count, "Calculation", "count", "center")
+        for order, step in enumerate(self.steps, 1):
+            self._step(ws, order, step)
+        column = self.columns["check"]
+        color_checks(ws, f"{column}{self._first}:{column}{self.last}")
+        for engine, idle in ((ADDIN, '="Native"'), (NATIVE, '<>"Native"')):
+            column = self.columns[engine]
+            gray_when(ws, f"{column}{self._first_step}:{column}{self.last}", f"engine_active{idle}")
+
+    def _input(self, ws: Worksheet, order: int, name: str, argument: Number, note: str) -> None:
+        row = self.rows[name]
+        at = f"{VALUE}{row}"
+        _texts(ws, row, order, argument.label, argument.unit, f"{argument.meaning.partition(': ')[2]}; {note}")
+        put(ws, at, plain(argument.example), "Input", argument.unit, "right")
+        rule = bounds(name, argument, at)
+        ws.add_data_validation(rule)
+        rule.add(at)
+        limits = [f'COUNTIF({at},"{criterion(bound)}")' for bound in (argument.low, argument.high) if bound]
+        limits += [f"{at}=INT({at})"] * argument.whole
+        if name in self.rules:
+            limits.append(self.rules[name].format(**{other: self.at(other) for other in self.inputs}))
+        good = f'CHOOSE(1+AND({",".join(limits)}),"FAIL","PASS")'
+        put(ws, f"{self.columns['check']}{row}", f'=IF(COUNT({at})=1,{good},"FAIL")', "Check")
+
+    def _step(self, ws: Worksheet, order: int, step: Step) -> None:
+        row, unit = self.rows[step.name], step.function.unit
+        _texts(ws, row, order, step.quantity, unit, step.function.words)
+        for engine in (ADDIN, NATIVE):
+            put(ws, f"{self.columns[engine]}{row}", self._formula(step, engine), "Calculation", unit, "right")
+        a, b = (f"{self.columns[engine]}{row}" for engine in (ADDIN, NATIVE))
+        value = f'=IF({self.bad()}>0,NA(),IF(engine_active="Native",{b},{a}))'
+        put(ws, f"{VALUE}{row}", value, "Result", unit, "right")
+        same = f"AND(T({a})=T({b}),ABS(N({a})-N({b}))<=tolerance*MAX(1,N({b})))"
+        agree = f"{self.columns['agree']}{row}"
+        alone = f'(addin_version="not installed")+{self.bad()}>0'
+        put(ws, agree, f"=IF({alone},TRUE,{same})", "Calculation", align="center")
+        check = f'=IF({self.bad()}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
+        put(ws, f"{self.columns['check']}{row}", check, "Check")
+
+    def _formula(self, step: Step, engine: str) -> str:
+        cells = {a: "+".join(self._ref(n, engine) for n in s.split("+")) for a, s in step.sources().items()}
+        formula = step.function.formula(cells) if engine == ADDIN else step.function.native_formula(cells)
+        names = (*refined.ROWS, *self.rows)
+        return guarded(step, formula, {name: atom(self._ref(name, engine)) for name in names})
+
+    def _ref(self, name: str, engine: str) -> str:
+        if name.isdigit():  # a neutral figure in the place of an input
+            return name
+        if name in self.inputs:
+            return self.at(name)
+        return self.at(name, self.columns[engine]) if name in self.rows else elsewhere(name, engine)
+
+
+def _texts(ws: Worksheet, row: int, order: int, label: str, unit: str, words: str) -> None:
+    put(ws, (row, 1), order, "Note", align="center")
+    put_text(ws, (row, 2), label, "Label", "left")
+    put_text(ws, f"{UNIT}{row}", unit, "Note", "left")
+    long_text(ws, f"{WORDS}{row}", words)
+    ws.row_dimensions[row].height = 18
+
+
+def long_text(ws: Worksheet, at: str, text: str) -> None:
+    """A text that runs over the cells to its right, which are empty."""
+    put_text(ws, at, text, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)
