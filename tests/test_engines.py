@@ -190,7 +190,14 @@ def test_opened_without_the_add_in_the_first_edit_falls_to_native(template: Path
 
 
 @pytest.mark.parametrize(
-    ("sheet", "at", "value"), [("Batch", "B7", 96), ("Requests", "C6", 500), ("Inputs", "F27", 0.4)]
+    ("sheet", "at", "value"),
+    [
+        ("Batch", "B7", 96),
+        ("Requests", "C6", 500),
+        ("Inputs", "F27", 0.4),
+        ("Utilization", "B7", 0.6),
+        ("Utilization", "C22", 2),
+    ],
 )
 def test_any_edit_finds_the_add_in_missing(
     sheet: str, at: str, value: float, template: Path, office_without_addin: Office

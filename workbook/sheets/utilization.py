@@ -75,7 +75,7 @@ STEPS: Final = (
     step_named(
         "with_all",
         headroom.region_replicas,
-        "Replicas for drain, failed nodes and a lost region",
+        "Replicas for all three at once",
         replicas="needed+drained_replicas+node_spares",
     ),
     step_named("load_factor", headroom.load_factor),
@@ -142,7 +142,7 @@ def _agree_headers() -> list[Column]:
 COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("Ceiling at peak [fraction]", 40, "right"),
-    *(Column(words, 12.5, "right") for words in SHOWN.values()),
+    *(Column(words, 13.5, "right") for words in SHOWN.values()),
     Column("Input check", 9, "center"),
     Column("Check", 9, "center"),
     *_agree_headers(),
@@ -183,8 +183,9 @@ def write(ws: Worksheet) -> None:
     for column, (first, last) in itertools.product((INPUT_CHECK, CHECK), (_CEILING_ROWS, _FLEET_ROWS)):
         color_checks(ws, f"{column}{first}:{column}{last}")
     _charts(ws)
-    ws.row_breaks.append(Break(id=_STEPS_FIRST - 2))
-    ws.print_area = f"A1:{CHECK}{FLEETS_LAST + CHART_ROWS}"
+    for row in (_STEPS_FIRST - 2, FLEETS_LAST + 1):
+        ws.row_breaks.append(Break(id=row))
+    ws.print_area = f"A1:{CHECK}{FLEETS_LAST + 2 * CHART_ROWS}"
 
 
 def failing() -> str:
@@ -280,4 +281,4 @@ def _charts(ws: Worksheet) -> None:
     below = FLEETS_LAST + 2
     bar_chart(ws, f"B{below}", "Cost by ceiling", cost_axes, ceilings, {"Cost [USD/h]": rows("cost_per_hour")})
     lines = {"First-order TTFT": rows("ttft_first_order_ms")}
-    line_chart(ws, f"G{below}", "TTFT by ceiling", wait_axes, ceilings, lines)
+    line_chart(ws, f"B{below + CHART_ROWS}", "TTFT by ceiling", wait_axes, ceilings, lines)
