@@ -49,6 +49,7 @@ def test_a_bad_request_is_one_clear_sentence(server: Server, body: bytes, status
     [
         ("GPUSS", [], "no function is called 'GPUSS'; did you mean 'GPUS'?"),
         ("os", [], "no function is called 'os'"),
+        ("\ud800", [], "no function is called '\\ud800'"),
         ("__class__", [], "no function is called '__class__'"),
         (["GPUS"], [], "the request is no call of a function"),
         ("GPUS", {"x": 1}, "the request is no call of a function"),
@@ -66,7 +67,12 @@ def test_a_bad_request_is_one_clear_sentence(server: Server, body: bytes, status
         (
             "CAPACITY_EXPLAIN",
             [[["GPUS"]], [None, [[1]] * 200_000]],
-            "a call of CAPACITY_EXPLAIN takes at most 10,000 cells: 200,000 rows by 1 columns",
+            "a call of CAPACITY_EXPLAIN takes at most 2,000 cells: 200,000 rows",
+        ),
+        (
+            "GPUS",
+            [[[1]] * 50_001, [[2]] * 50_000],
+            "the ranges of a call have at most 100,000 cells: 100,001; refer to the rows in use",
         ),
     ],
 )

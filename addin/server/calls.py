@@ -12,9 +12,12 @@ from capacity.registry import FUNCTIONS
 from .refusal import Refusal
 
 MAX_ARGUMENTS: Final = 255  # Excel's own
+# Seconds of a worker's processor for as many cells, from request to answer (CPython 3.11, a small cloud machine): 1.0
+# for two arguments, 2.1 where each result is an error. Of this the arithmetic is 0.2, the rest xlwings and JSON.
 MAX_CELLS: Final = 100_000
-MAX_SINGLE: Final = 10_000  # of a function that is no arithmetic, and looks at one cell after the other
-MAX_PLANS: Final = 2_000
+_MAX_LOOKUPS: Final = 10_000  # 0.2 s
+_MAX_PLANS: Final = 2_000  # 1.1 s: each is a whole plan, and an explanation may be of one
+_PLANS: Final = ("PLAN", "CAPACITY_EXPLAIN")
 
 _NEEDED: Final = ("func_name", "args", "client", "version", "runtime")  # that xlwings reads without asking
 _TEXTS: Final = ("client", "version", "caller_address", "culture_info_name", "date_format", "session_id")
@@ -84,26 +87,25 @@ def _flat(name: str, args: list[Any], described: list[dict[str, Any]]) -> list[A
     return given
 
 
-def most_cells(name: str) -> int:
-    """How many cells a call may fill.
-
-    Seconds that a worker took for so many, from request to answer (CPython 3.11, one core of a cloud machine): TODO.
-    A team's own functions have the limit of arithmetic.
-    """
-    if name == "PLAN":
-        return MAX_PLANS
-    return MAX_SINGLE if name in FUNCTIONS and not FUNCTIONS[name].native else MAX_CELLS
+def _most_cells(name: str) -> int:
+    """How many cells a call may fill; a team's own functions have the limit of arithmetic."""
+    if name in _PLANS:
+        return _MAX_PLANS
+    return _MAX_LOOKUPS if name in FUNCTIONS and not FUNCTIONS[name].native else MAX_CELLS
 
 
 def _check_size(name: str, given: list[Any]) -> None:
-    """The block that ranges span together, where each is a list of rows."""
+    """The block that ranges span together, where each is a list of rows, and what they hold."""
     ranges = [argument for argument in given if isinstance(argument, list)]
-    rows = max(map(len, ranges), default=0)
-    columns = max((len(row) for block in ranges for row in block if isinstance(row, list)), default=0)
-    most = most_cells(name)
+    widths = [max((len(row) for row in block if isinstance(row, list)), default=0) for block in ranges]
+    rows, columns = max(map(len, ranges), default=0), max(widths, default=0)
+    held = sum(len(block) * width for block, width in zip(ranges, widths, strict=True) if len(block) * width > 1)
+    most = _most_cells(name)
     if rows * columns > most:
         size = f"{rows:,} rows by {columns:,} columns"
         raise Refusal(f"a call of {name} takes at most {most:,} cells: {size}; refer to the rows that are in use")
+    if held > MAX_CELLS:
+        raise Refusal(f"the ranges of a call have at most {MAX_CELLS:,} cells: {held:,}; refer to the rows in use")
 
 
 def _check_cells(number: int, argument: Any) -> None:
