@@ -2,7 +2,8 @@
 
 import datetime
 import sys
-from typing import Any
+from itertools import cycle, islice
+from typing import Any, Final
 
 import pytest
 
@@ -157,14 +158,18 @@ def test_a_block_that_is_too_large() -> None:
     assert call("GPUS", [[[1.0]] * side, [[2.0] * side]]) == NUM
 
 
+# what must stay below another argument's example
+SMALL: Final = {"experts_per_token": (1.0,), "lost_regions": (0.0, 1.0, 2.0), "busy_replicas": (0.5, 8.25, 16.5, 25.0)}
+
+
 def column_of_everything(argument: Number, name: str = "") -> list[list[Any]]:
     """Numbers within the argument's bounds, with one of each other kind of cell among them."""
     odd = [None, "", "x", True, False, DIV0, NA, -1.0, -0.0, float("nan"), float("inf"), 1e308, 5e-324, 10**400, 3, 1.5]
     good = [1.0 + i if argument.whole else (1 + i) / 500 if argument.high else 40 + i / 7 for i in range(VECTOR_FROM)]
     if argument.whole and argument.high:  # yes or no
         good = [float(i % 2) for i in range(VECTOR_FROM)]
-    if name == "experts_per_token":  # of the one expert of a dense model
-        good = [1.0] * VECTOR_FROM
+    if name in SMALL:
+        good = list(islice(cycle(SMALL[name]), VECTOR_FROM))
     column: list[list[Any]] = [[x] for x in good]
     for i, cell in enumerate(odd):
         column[5 * i] = [cell]
