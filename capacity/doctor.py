@@ -92,8 +92,10 @@ def _package(requirement: Any, remedy: str, when_missing: str = AMISS) -> Findin
         return Finding(requirement.name, "not installed", when_missing, remedy)
     if not requirement.specifier.contains(version, prereleases=True):
         return Finding(requirement.name, f"{version}, needed is {requirement.specifier}", AMISS, remedy)
+    module = requirement.name.lower().replace("-", "_")
     try:
-        import_module(requirement.name.lower().replace("-", "_"))
+        if module != "xlwings_server":  # which sets up this process for a server when it is imported
+            import_module(module)
     except Exception as error:  # whatever a damaged package raises
         found = f"{version}, cannot be imported: {' '.join(str(error).split()) or type(error).__name__}"
         return Finding(requirement.name, found, AMISS, f"pip install --force-reinstall {requirement.name}=={version}")

@@ -99,8 +99,9 @@ def test_finish_refuses_a_value_that_no_cell_can_hold(tmp_path: Path) -> None:
 
 def test_finish_writes_errors_as_error_values(tmp_path: Path) -> None:
     plain, out = tmp_path / "plain.xlsx", tmp_path / "out.xlsx"
-    compose(date(2026, 11, 29)).save(plain)
-    finish(plain, out, recalculate(plain, functions=False), ["a text"] * 2)
+    book = compose(date(2026, 11, 29))
+    book.save(plain)
+    finish(plain, out, recalculate(plain, functions=False), ["a text"] * sum(len(ws._charts) for ws in book))
     cell = openpyxl.load_workbook(out, data_only=True)["Audit"][f"D{audit.ROWS['gpus']}"]
     assert (cell.value, cell.data_type) == ("#NAME?", "e")
     assert recalculate(out, functions=False)["Audit", cell.coordinate] == ExcelError("#NAME?")
