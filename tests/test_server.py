@@ -9,6 +9,7 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 
+import lxml.html
 import openpyxl
 from conftest import audited, found
 from lxml import etree
@@ -133,6 +134,12 @@ def test_the_landing_page_has_every_function_and_every_license(server: Server) -
     assert "$" not in body.decode().replace("$3.50", "")
 
 
+def cards(server: Server) -> list[tuple[str, str]]:
+    """Name and text of each function's card on the page as it is served, in small letters."""
+    page = lxml.html.fromstring(server.request("GET", "/")[1])
+    return [(str(card.get("id")), card.text_content().lower()) for card in page.iter("article")]
+
+
 def test_the_landing_page_in_a_browser(server: Server, tmp_path: Path) -> None:
     """The search box narrows the list while one types, and the button downloads the workbook."""
     program = found("chromium", chromium())
@@ -146,8 +153,8 @@ def test_the_landing_page_in_a_browser(server: Server, tmp_path: Path) -> None:
         browser.click("#find")
         browser.type("kv POOL")
         found_by_words = browser.value(shown)
-        assert "KV_POOL_GB" in found_by_words
-        assert 1 < len(found_by_words) < 10
+        assert found_by_words == [name for name, card in cards(server) if "kv" in card and "pool" in card]
+        assert {"KV_POOL_GB", "USABLE_POOL_GB"} <= set(found_by_words)
         browser.type(" no such word")
         assert browser.value(shown) == []
         assert browser.value("document.querySelector('output').textContent").startswith("No function has all of these")

@@ -55,7 +55,7 @@ def changing(own: Sequence[str], wanted: Sequence[str]) -> tuple[Step | Choice, 
 
 
 class PlanTable:
-    """The working cells of a table whose plans stand in rows (or in columns: see PlanColumns)."""
+    """The working cells of a table whose plans stand in rows."""
 
     def __init__(
         self, own: Mapping[str, str], wanted: Sequence[str], first: int, rows: range, extra: Sequence[Step] = ()
@@ -64,7 +64,7 @@ class PlanTable:
 
         extra: steps of the table's own, behind those of the chain that it wants.
         """
-        self.own, self.rows, self.wanted = dict(own), rows, tuple(wanted)
+        self.own, self.rows = dict(own), rows
         self.entries: tuple[Step | Choice, ...] = (*changing(list(own), wanted), *extra)
         self.called_up = self._too_long(first)
         self.names = (*self.called_up, *(entry.name for entry in self.entries))
@@ -85,10 +85,6 @@ class PlanTable:
         """The cell in which an engine has a row of the chain, for the plan of a row of this sheet."""
         place = self._first + ENGINES.index(engine) * len(self.names) + self.names.index(name)
         return f"{get_column_letter(place)}{row}"
-
-    def column(self, name: str, engine: str) -> str:
-        """The column in which an engine has a row of the chain."""
-        return self.at(name, engine, 0)[:-1]
 
     def pick(self, name: str, row: int) -> str:
         """What the engine in use has; from the sheet Refined where it does not change."""

@@ -103,9 +103,15 @@ def _text(cell: Cell | None) -> str | None:
     return cell.value if cell and isinstance(cell.value, str) else None
 
 
+def _where(info: ValidationInfo) -> str:
+    """Sheet and address of the cell that is validated, as a sentence names it."""
+    places: dict[str | None, str] = info.context or {}
+    return places[info.field_name]
+
+
 def _number(argument: Number, cell: Cell, info: ValidationInfo) -> float:
     """The registry's check of a cell; a text is no number here, whatever it looks like."""
-    where = info.context[info.field_name]  # type: ignore[index]
+    where = _where(info)
     try:
         return float(argument.check(where, _held(where, cell)))
     except CapacityError as error:
@@ -114,7 +120,7 @@ def _number(argument: Number, cell: Cell, info: ValidationInfo) -> float:
 
 def _word(words: Collection[str], cell: Cell, info: ValidationInfo) -> str:
     """One of a list, in any case of letters, as cells compare."""
-    where = info.context[info.field_name]  # type: ignore[index]
+    where = _where(info)
     try:
         held = _held(where, cell)
         known = {word.casefold(): word for word in words}
@@ -143,7 +149,7 @@ def _field(check: Any, default: Any = ...) -> Any:
 def _count(cell: Cell, info: ValidationInfo) -> Cell:
     """The workbook's own verdict, which knows rules of its own; without a result there is none."""
     if isinstance(cell.value, float) and cell.value > 0:
-        where = info.context[info.field_name]  # type: ignore[index]
+        where = _where(info)
         raise as_pydantic(CallError(f"{where} counts {cell.value:g} at fault: the columns Check say which"))
     return cell
 

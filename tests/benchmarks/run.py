@@ -113,7 +113,7 @@ def blocks() -> Iterator[Row]:
 def without_numpy() -> Iterator[None]:
     """As in LibreOffice and xlwings Lite, where NumPy cannot be imported."""
     loaded = sys.modules.get("numpy")
-    sys.modules["numpy"] = None  # type: ignore[assignment]
+    sys.modules["numpy"] = None  # type: ignore[assignment]  # which is how Python is told that there is none
     try:
         yield
     finally:
