@@ -521,7 +521,8 @@ def test_42_print_setup(book: Workbook) -> None:
     for ws in book:
         assert not ws.merged_cells.ranges
         assert ws.print_area
-        assert ws.print_title_rows == "$5:$5"
+        several = ws.title == "Utilization"  # tables with headers of their own
+        assert ws.print_title_rows == ("$1:$3" if several else "$5:$5")
         assert ws.page_setup.fitToWidth == 1
         assert ws.sheet_properties.pageSetUpPr.fitToPage
 

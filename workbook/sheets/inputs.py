@@ -4,6 +4,7 @@ from datetime import date
 from typing import Final
 
 from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.arguments import Number
@@ -179,6 +180,7 @@ def _selection(ws: Worksheet, order: int) -> int:
 
 
 def _chain(ws: Worksheet, order: int) -> int:
+    ws.row_breaks.append(Break(id=ROWS["chain"] - 2))  # assumptions before, how they are used from here on
     section(ws, ROWS["chain"] - 1, "Chain, and the refinements of the refined one", len(COLUMNS))
     note = Note("llm-capacity", _OURS, "high", "Decides which chain feeds Batch, Requests and the results")
     choice_row(ws, ROWS["chain"], order + 1, "chain", "Chain that gives the results", "Seed", choices("chain"), note)

@@ -142,7 +142,7 @@ def _agree_headers() -> list[Column]:
 COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("Ceiling at peak [fraction]", 40, "right"),
-    *(Column(words, 13.5, "right") for words in SHOWN.values()),
+    *(Column(words, 17.5, "right") for words in SHOWN.values()),
     Column("Input check", 9, "center"),
     Column("Check", 9, "center"),
     *_agree_headers(),
@@ -161,6 +161,7 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
     )
     ws.row_dimensions[5].height = 46
+    ws.print_title_rows = "1:3"  # the header row is that of the first table only
     for row, ceiling in enumerate(CEILINGS, FIRST_ROW):
         _ceiling(ws, row, ceiling)
     rule = bounds("utilization", INPUTS["utilization"], f"B{FIRST_ROW}")
