@@ -17,20 +17,16 @@ from openpyxl.worksheet.worksheet import Worksheet
 from capacity.plan import Result
 from capacity.refined import REFINED_INPUTS
 from workbook.recalculate import recalculate
-from workbook.sheets import audit, batch, inputs, refined, refined_inputs, requests, utilization
+from workbook.sheets import audit, inputs, order, refined, refined_inputs
 
 Values = dict[tuple[str, str], Any]
 FourWays = dict[str, dict[str, Values]]  # program and state of the add-in -> case -> values of all formula cells
 Case = tuple[Mapping[str, float], Mapping[str, bool]]  # inputs of both chains, switches
 
-requests_of_addin = [at for (_, engine), at in requests.OWN.items() if engine == audit.ADDIN]
-
 # cells that show the add-in itself: its columns, the differences, version and engine
 ADDIN_CELLS = {
     *((s.TITLE, f"{c}{r}") for s in (audit, refined) for c in (audit.ADDIN, audit.DIFF) for r in s.ROWS.values()),
-    *(("Batch", at) for at in batch.TABLE.addin_cells()),
-    *(("Utilization", at) for at in utilization.addin_cells()),
-    *(("Requests", f"{column}{row}") for column in ("K", *requests_of_addin) for row in (6, 7)),
+    *((m.TITLE, at) for m in order.MODULES if hasattr(m, "addin_cells") for at in m.addin_cells()),
     *(("Inputs", f"F{inputs.STATE_ROW + i}") for i in (0, 1)),
 }
 

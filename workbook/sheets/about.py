@@ -12,41 +12,14 @@ from capacity import __version__
 
 from ..frame import FIRST_ROW, Column, frame, link, put, put_text, section
 from ..style import BAD, CAUTION, GOOD, STYLES, color_words
-from . import (
-    audit,
-    batch,
-    checks,
-    functions,
-    gpus,
-    inputs,
-    models,
-    prices,
-    refined,
-    refined_inputs,
-    requests,
-    utilization,
-)
+from . import checks, order, refined
 
 TITLE: Final = "About"
 KIND: Final = "control"
 PURPOSE: Final = "The answer, contents, legend and change log"
 COLUMNS: Final = (Column("#", 5, "center"), Column("Topic", 42), Column("Content", 24), Column("Notes", 84))
 
-# Every other sheet, in the order of the tabs: the one place that knows of a new one.
-MODULES: Final = (
-    inputs,
-    refined_inputs,
-    audit,
-    refined,
-    batch,
-    requests,
-    utilization,
-    functions,
-    models,
-    gpus,
-    prices,
-    checks,
-)
+MODULES: Final = (*order.MODULES, checks)
 
 # Sheet -> (class, what it is for); the classes are control, input, working and output.
 SHEETS: Final[dict[str, tuple[str, str]]] = {TITLE: (KIND, PURPOSE), **{m.TITLE: (m.KIND, m.PURPOSE) for m in MODULES}}

@@ -15,6 +15,7 @@ from capacity.registry import literal
 from capacity.tpot import FAILS, MEASURE, SAFE
 
 from ..charts import CHART_ROWS, bar_chart, line_chart
+from ..check import Check, not_in
 from ..frame import FIRST_ROW, Column, frame, put
 from ..plan_table import PlanTable
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words
@@ -118,6 +119,25 @@ def write(ws: Worksheet) -> None:
     TABLE.write(ws)
     add_charts(ws)
     ws.print_area = f"A1:{CHECK}{BATCH_LAST + CHART_ROWS}"
+
+
+def addin_cells() -> list[str]:
+    """The cells that hold calls of the add-in's functions, and those that follow them."""
+    return TABLE.addin_cells()
+
+
+def checks() -> tuple[Check, ...]:
+    """The sheet's row on Checks."""
+    return (
+        Check(
+            "Batch rows that fail",
+            "Sizes are whole and at least 1, engines agree, printed figures match",
+            not_in(f"{TITLE}!{_rows(CHECK)}", "PASS", "inputs changed"),
+            "count",
+            "Look at the Check column of Batch",
+            TITLE,
+        ),
+    )
 
 
 def add_charts(ws: Worksheet) -> None:

@@ -1,6 +1,7 @@
 """Checks: each a value between two limits, a reason, PASS or FAIL; all of them feed the master check of every sheet."""
 
-from typing import Final, NamedTuple
+from functools import cache
+from typing import Final
 
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.worksheet import Worksheet
@@ -9,10 +10,11 @@ from capacity import __version__
 from capacity.plan import NO_OUTPUT
 from capacity.tpot import MEASURE, SAFE
 
+from ..check import Check, not_in
 from ..frame import FIRST_ROW, Column, frame, letter, link, put, put_text
 from ..style import color_checks
-from . import audit, batch, gpus, inputs, refined, refined_inputs, requests, utilization
-from .blocks import BATCH_LAST, REQUEST_LAST
+from . import audit, gpus, inputs, refined, refined_inputs
+from .order import MODULES
 
 TITLE: Final = "Checks"
 KIND: Final = "control"
@@ -36,30 +38,15 @@ ROOM: Final = "Resident sequences left beside the batch"
 GUARD: Final = "One parameter count for both phases of a sparse model"
 
 
-class Check(NamedTuple):
-    """One row: the value must lie between two limits (formulas without '=')."""
-
-    quantity: str
-    meaning: str
-    value: str
-    unit: str
-    remedy: str
-    where: str
-    low: str = "0"
-    high: str = "0"
-    tolerance: str = "0"
-
-
-def _not_in(cells: str, *words: str) -> str:
-    """How many cells of a column hold none of these words (an error value holds none)."""
-    return f"ROWS({cells})" + "".join(f'-COUNTIF({cells},"{w}")' for w in words)
-
-
+@cache
 def checks() -> tuple[Check, ...]:
-    """All checks, in the order of the sheets."""
+    """All checks: of the plan, then those that a sheet has of its own, in the order of the tabs."""
+    own = (module.checks() for module in MODULES if hasattr(module, "checks"))
+    return (*_of_the_plan(), *(check for found in own for check in found))
+
+
+def _of_the_plan() -> tuple[Check, ...]:
     a = refined.cell
-    batch_checks = f"{batch.TITLE}!{batch.CHECK}6:{batch.CHECK}{BATCH_LAST}"
-    request_checks = f"{requests.TITLE}!{requests.CHECK}6:{requests.CHECK}{REQUEST_LAST}"
     seed = audit.cell("busy_replicas")
     own = a("kv_mean_bytes")
     domain = f"INDEX({gpus.SHEET.cells('max_gpus_fast_domain')},{inputs.cell('gpu_row')})"
@@ -188,7 +175,7 @@ def checks() -> tuple[Check, ...]:
         Check(
             "TPOT target missed even in the best case",
             "The TPOT verdict is safe or needs a measurement: 1 when it is neither",
-            _not_in(a("tpot_verdict"), *(f"{w.split()[0]} *" for w in (SAFE, MEASURE, NO_OUTPUT.words))),
+            not_in(a("tpot_verdict"), *(f"{w.split()[0]} *" for w in (SAFE, MEASURE, NO_OUTPUT.words))),
             "count",
             "Smaller batch, higher TP, shorter prompts, or prefill on GPUs of its own",
             refined.TITLE,
@@ -223,30 +210,6 @@ def checks() -> tuple[Check, ...]:
             refined.TITLE,
             high="tolerance",
             tolerance="tolerance",
-        ),
-        Check(
-            "Batch rows that fail",
-            "Sizes are whole and at least 1, engines agree, printed figures match",
-            _not_in(batch_checks, "PASS", "inputs changed"),
-            "count",
-            "Look at the Check column of Batch",
-            batch.TITLE,
-        ),
-        Check(
-            "Request rows that fail",
-            "Lengths are at least 0, engines agree, printed figures match",
-            _not_in(request_checks, "PASS", "inputs changed"),
-            "count",
-            "Look at the Check column of Requests",
-            requests.TITLE,
-        ),
-        Check(
-            "Utilization rows that fail",
-            "Inputs are within their bounds, engines agree, GPU busy is at most the ceiling",
-            utilization.failing(),
-            "count",
-            "Look at the two check columns of Utilization",
-            utilization.TITLE,
         ),
     )
 

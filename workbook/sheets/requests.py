@@ -12,6 +12,7 @@ from capacity.refined import SECTIONS, SHARED
 from capacity.registry import Function
 
 from ..chain import ADDIN, NATIVE, VALUE
+from ..check import Check, not_in
 from ..frame import FIRST_ROW, Column, frame, letter, put, put_text
 from ..style import color_checks, gray_when
 from . import refined
@@ -84,6 +85,26 @@ def write(ws: Worksheet) -> None:
     gray_when(ws, f"K{FIRST_ROW}:K{REQUEST_LAST}", 'engine_active="Native"')
     gray_when(ws, f"L{FIRST_ROW}:L{REQUEST_LAST}", 'engine_active<>"Native"')
     ws.print_area = f"A1:{CHECK}{REQUEST_LAST}"
+
+
+def addin_cells() -> list[str]:
+    """The cells that hold calls of the add-in's functions, and those that follow them."""
+    columns = ("K", *(column for (_, engine), column in OWN.items() if engine == ADDIN))
+    return [f"{column}{row}" for column in columns for row in range(FIRST_ROW, REQUEST_LAST + 1)]
+
+
+def checks() -> tuple[Check, ...]:
+    """The sheet's row on Checks."""
+    return (
+        Check(
+            "Request rows that fail",
+            "Lengths are at least 0, engines agree, printed figures match",
+            not_in(f"{TITLE}!{CHECK}{FIRST_ROW}:{CHECK}{REQUEST_LAST}", "PASS", "inputs changed"),
+            "count",
+            "Look at the Check column of Requests",
+            TITLE,
+        ),
+    )
 
 
 def _row(ws: Worksheet, row: int) -> None:

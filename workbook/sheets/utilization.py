@@ -15,6 +15,7 @@ from capacity.plan import INPUTS, NO_OUTPUT, Guard, step_named
 
 from ..chain import ADDIN, NATIVE
 from ..charts import CHART_ROWS, bar_chart, line_chart
+from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, header, put, put_text
 from ..input_rows import bounds
 from ..lines import Lines, long_text
@@ -189,10 +190,19 @@ def write(ws: Worksheet) -> None:
     ws.print_area = f"A1:{CHECK}{FLEETS_LAST + 2 * CHART_ROWS}"
 
 
-def failing() -> str:
-    """How many rows fail, from another sheet: each has a number and a check."""
-    numbered, checks = (f"{TITLE}!${c}${FIRST_ROW}:${c}${FLEETS_LAST}" for c in ("A", CHECK))
-    return f'COUNT({numbered})-COUNTIF({checks},"PASS")'
+def checks() -> tuple[Check, ...]:
+    """The sheet's row on Checks: each row that counts has a number."""
+    numbered, found = (f"{TITLE}!${c}${FIRST_ROW}:${c}${FLEETS_LAST}" for c in ("A", CHECK))
+    return (
+        Check(
+            "Utilization rows that fail",
+            "Inputs are within their bounds, engines agree, GPU busy is at most the ceiling",
+            f'COUNT({numbered})-COUNTIF({found},"PASS")',
+            "count",
+            "Look at the two check columns of Utilization",
+            TITLE,
+        ),
+    )
 
 
 def addin_cells() -> list[str]:

@@ -1,0 +1,19 @@
+"""The sheets in the order of their tabs, between About and Checks: the one place that knows of a new one."""
+
+from typing import Final
+
+from . import audit, batch, functions, gpus, inputs, models, prices, refined, refined_inputs, requests, utilization
+
+MODULES: Final = (
+    inputs,
+    refined_inputs,
+    audit,
+    refined,
+    batch,
+    requests,
+    utilization,
+    functions,
+    models,
+    gpus,
+    prices,
+)
