@@ -13,6 +13,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from . import (  # each registers its functions
+    compare,
     cost,
     decode,
     fleet,
@@ -27,6 +28,7 @@ from . import (  # each registers its functions
     refined_memory,
     refined_step,
     refined_work,
+    sizing,
     tpot,
     traffic,
 )

@@ -47,7 +47,7 @@ _OF_A_FLEET: Final = ("replicas", "gpus", "cost_per_hour", "usd_per_m_tokens", "
 _REMEMBERED: Final = 512  # plans: a budget asks several steps of one plan, and few plans
 
 
-def _optional(term: Any) -> Number:
+def optional(term: Any) -> Number:
     """A term's argument where it may be left out."""
     number: Number = term.__metadata__[0]
     return number.or_example()
@@ -93,18 +93,18 @@ def plan_for(
     req_per_s: ReqPerS,
     prompt_tokens: PromptTokens,
     output_tokens: OutputTokens,
-    tp: Annotated[float, _optional(Tp)] = 2,
-    batch: Annotated[float, _optional(Batch)] = 64,
+    tp: Annotated[float, optional(Tp)] = 2,
+    batch: Annotated[float, optional(Batch)] = 64,
     quant: Annotated[
         str,
         Text("format of the weights", bounds="bf16, fp8, int4, fp4, mxfp4 or native", example="fp8", default="fp8"),
     ] = "fp8",
     kv: Annotated[str, Text("type of the KV cache", bounds="bf16 or fp8", example="bf16", default="bf16")] = "bf16",
-    usd_per_gpu_hour: Annotated[float, _optional(UsdPerGpuHour)] = 3.5,
+    usd_per_gpu_hour: Annotated[float, optional(UsdPerGpuHour)] = 3.5,
     mfu: Mfu = 0.5,
     mbu: Mbu = 0.75,
     utilization: Utilization = 0.65,
-    target_ms: Annotated[float, _optional(TargetMs)] = 50,
+    target_ms: Annotated[float, optional(TargetMs)] = 50,
     cache_hit: CacheHit = 0,
     spares: Spares = 0,
 ) -> Any:

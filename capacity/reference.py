@@ -27,12 +27,14 @@ TOPICS: Final = {
     "Queueing": "queueing",
     "Cost": "cost",
     "TPOT": "tpot",
+    "Sizing": "sizing",
     "Refined: work per token": "refined_work",
     "Refined: communication": "refined_links",
     "Refined: memory": "refined_memory",
     "Refined: decode step": "refined_step",
     "Facts": "lookup",
     "The plan in one cell": "one_cell",
+    "Comparison": "compare",
     "About the functions": "meta",
 }
 

@@ -71,7 +71,7 @@ DIFFERENCES = [
         {'CAPACITY_EXPLAIN("GPUS", #N/A, 2)': NA},
     ),
     Difference(
-        "a text function over a range is #VALUE!, and so are MODEL and GPU: fill the formula down instead",
+        "a text function over a range is #VALUE!, and so are MODEL, GPU and CHEAPEST: fill the formula down instead",
         ("LibreOffice",),
         {
             "TPOT_VERDICT(50, {40; 60}, 30)": [[VALUE]] * 2,

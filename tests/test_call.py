@@ -158,8 +158,14 @@ def test_a_block_that_is_too_large() -> None:
     assert call("GPUS", [[[1.0]] * side, [[2.0] * side]]) == NUM
 
 
-# what must stay below another argument's example
-SMALL: Final = {"experts_per_token": (1.0,), "lost_regions": (0.0, 1.0, 2.0), "busy_replicas": (0.5, 8.25, 16.5, 25.0)}
+# what must go with the other arguments' examples
+FITTING: Final = {
+    "experts_per_token": (1.0,),
+    "lost_regions": (0.0, 1.0, 2.0),
+    "busy_replicas": (0.5, 8.25, 16.5, 25.0),
+    "spares": (0.0, 1.0, 13.0),
+    "output_tps": (2e3, 20_000.5, 3e6),
+}
 
 
 def column_of_everything(argument: Number, name: str = "") -> list[list[Any]]:
@@ -168,8 +174,8 @@ def column_of_everything(argument: Number, name: str = "") -> list[list[Any]]:
     good = [1.0 + i if argument.whole else (1 + i) / 500 if argument.high else 40 + i / 7 for i in range(VECTOR_FROM)]
     if argument.whole and argument.high:  # yes or no
         good = [float(i % 2) for i in range(VECTOR_FROM)]
-    if name in SMALL:
-        good = list(islice(cycle(SMALL[name]), VECTOR_FROM))
+    if name in FITTING:
+        good = list(islice(cycle(FITTING[name]), VECTOR_FROM))
     column: list[list[Any]] = [[x] for x in good]
     for i, cell in enumerate(odd):
         column[5 * i] = [cell]

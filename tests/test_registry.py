@@ -21,6 +21,7 @@ from capacity.headroom import HEADROOM_INPUTS
 from capacity.plan import ALIASES, INPUT_GROUPS, INPUTS, STEPS
 from capacity.refined import REFINED_INPUTS, REFINED_STEPS
 from capacity.registry import FUNCTIONS, Function, atom, find
+from capacity.sizing import BATCH_LIMIT
 from capacity.units import UNITS
 from workbook import style
 from workbook.input_rows import read_notes
@@ -94,7 +95,7 @@ def test_examples_chain_exactly(name: str) -> None:
     else:
         steps = (*STEPS, *REFINED_STEPS, *utilization.WAITING, *utilization.STEPS)
         fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
-        assert name in {**INPUTS, **REFINED_INPUTS, **HEADROOM_INPUTS} or name in fed
+        assert name in {**INPUTS, **REFINED_INPUTS, **HEADROOM_INPUTS, "batch_limit": BATCH_LIMIT} or name in fed
 
 
 def test_the_plan_in_one_cell() -> None:
@@ -122,6 +123,7 @@ def test_defaults_are_examples() -> None:
         "spares": 0,
         "one_shot_share": 0,
         "peak_to_mean": 2,
+        "batch_limit": 1024,
         **{argument: FITTED[constant].value for argument, constant in CONSTANT_ARGUMENTS.items()},
     }
     assert all(a.default in (REQUIRED, a.example) for a in itertools.chain(*arguments().values()))

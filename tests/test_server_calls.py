@@ -70,6 +70,16 @@ def test_a_bad_request_is_one_clear_sentence(server: Server, body: bytes, status
             "a call of CAPACITY_EXPLAIN takes at most 2,000 cells: 200,000 rows",
         ),
         (
+            "CHEAPEST",
+            [[["gpu"]], [["Llama-3.3-70B"]], [[i] for i in range(51)], [[1]], [[1]]],
+            "a call of CHEAPEST takes at most 50 cells: 51 rows by 1 columns; refer to the rows that are in use",
+        ),
+        (
+            "CAPACITY_EXPLAIN",
+            [[["cheapest"]], [["gpu"], [["Llama-3.3-70B"]] * 51]],
+            "a call of CAPACITY_EXPLAIN takes at most 50 cells: 51 rows",
+        ),
+        (
             "GPUS",
             [[[1]] * 50_001, [[2]] * 50_000],
             "the ranges of a call have at most 100,000 cells: 100,001; refer to the rows in use",

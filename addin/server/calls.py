@@ -18,6 +18,8 @@ MAX_CELLS: Final = 100_000
 _MAX_LOOKUPS: Final = 10_000  # 0.2 s
 _MAX_PLANS: Final = 2_000  # 1.1 s: each is a whole plan, and an explanation may be of one
 _PLANS: Final = ("PLAN", "CAPACITY_EXPLAIN")
+_MAX_COMPARISONS: Final = 50  # 1.1 s: each has plans for all GPUs of the catalogue
+_COMPARISON: Final = "CHEAPEST"
 
 _NEEDED: Final = ("func_name", "args", "client", "version", "runtime")  # that xlwings reads without asking
 _TEXTS: Final = ("client", "version", "caller_address", "culture_info_name", "date_format", "session_id")
@@ -87,8 +89,10 @@ def _flat(name: str, args: list[Any], described: list[dict[str, Any]]) -> list[A
     return given
 
 
-def _most_cells(name: str) -> int:
+def _most_cells(name: str, given: list[Any]) -> int:
     """How many cells a call may fill; a team's own functions have the limit of arithmetic."""
+    if name == _COMPARISON or (name == "CAPACITY_EXPLAIN" and _COMPARISON in str(given[:1]).upper()):
+        return _MAX_COMPARISONS
     if name in _PLANS:
         return _MAX_PLANS
     return _MAX_LOOKUPS if name in FUNCTIONS and not FUNCTIONS[name].native else MAX_CELLS
@@ -100,7 +104,7 @@ def _check_size(name: str, given: list[Any]) -> None:
     widths = [max((len(row) for row in block if isinstance(row, list)), default=0) for block in ranges]
     rows, columns = max(map(len, ranges), default=0), max(widths, default=0)
     held = sum(len(block) * width for block, width in zip(ranges, widths, strict=True) if len(block) * width > 1)
-    most = _most_cells(name)
+    most = _most_cells(name, given)
     if rows * columns > most:
         size = f"{rows:,} rows by {columns:,} columns"
         raise Refusal(f"a call of {name} takes at most {most:,} cells: {size}; refer to the rows that are in use")
