@@ -121,11 +121,11 @@ def test_the_change_log_begins_with_this_version() -> None:
 def test_ci_runs_what_the_readme_says() -> None:
     """The CI script installs what the README's own command does, with the server, and tests after the linters."""
     script = (ROOT / ".ci" / "run").read_text("utf-8")
-    install, _, test = 'pip install ".[test]" && pytest'.partition(" && ")
+    install, _, test = 'pip install ".[test]" && pytest -n auto --dist loadfile'.partition(" && ")
     assert f"    {install} && {test}\n" in README
     assert script.count("pip install") == 1
     assert 'pip install --quiet ".[test,server]"' in script
-    assert '" pytest\n' in script
+    assert f'step "pytest" {test}\n' in script
     assert all(f'" {check}\n' in script for check in ("ruff check", "ruff format --check", "mypy"))
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
     assert "set -euo pipefail" in script

@@ -1,5 +1,6 @@
 """Windows' Python with xlwings' COM server under Wine, driven as the workbook's macros drive it."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -43,7 +44,7 @@ class Windows:
         given.write_text(command, "utf-8")
         request.write_text(json.dumps(calls), "utf-8")
         answer.unlink(missing_ok=True)
-        done = subprocess.run(
+        done = self._alone(
             ["wine", self.interpreter, *map(windows_path, (CLIENT, given, request, answer))],
             cwd=self._scratch,  # Python imports from where it is started, too
             env={**os.environ, **self._environment(path)},
@@ -58,6 +59,12 @@ class Windows:
         assert answer.exists(), done.stdout
         found: dict[str, Any] = json.loads(answer.read_text("utf-8"))
         return found
+
+    def _alone(self, *args: Any, **kwargs: Any) -> subprocess.CompletedProcess[str]:
+        """Run it while no other test process does: they share the registry, in which the server enters itself."""
+        with (self._folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return subprocess.run(*args, **kwargs)
 
     def _environment(self, path: Sequence[Path]) -> dict[str, str]:
         return {
