@@ -1,6 +1,7 @@
 """Recalculate a workbook in process with formualizer, with our functions registered or without them."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,15 +53,9 @@ class Session:
     """A workbook that stays open for changes; `values` recalculates."""
 
     def __init__(self, path: str | Path, *, functions: bool = True) -> None:
-        book = openpyxl.load_workbook(path)
-        self._formulas = [
-            (ws.title, cell.coordinate)
-            for ws in book
-            for row in ws.iter_rows()
-            for cell in row
-            if cell.data_type == "f"
-        ]
-        self._book = formualizer.Workbook.from_bytes(Path(path).read_bytes())
+        path = Path(path)
+        self._formulas = dict.fromkeys(_formula_cells(path, path.stat().st_mtime_ns))
+        self._book = formualizer.Workbook.from_bytes(path.read_bytes())
         if functions:
             for name in FUNCTIONS:
                 self._book.register_function(name, _adapter(name), min_args=0, max_args=None)
@@ -70,17 +65,23 @@ class Session:
         sheet, (row, column) = cell[0], openpyxl.utils.cell.coordinate_to_tuple(cell[1])
         if isinstance(value, str) and value.startswith("="):
             self._book.set_formula(sheet, row, column, value)
-            self._formulas.append(cell)
+            self._formulas[cell] = None
         else:
             self._book.set_value(sheet, row, column, value)
-            if cell in self._formulas:  # typed over
-                self._formulas.remove(cell)
+            self._formulas.pop(cell, None)  # typed over
 
     def values(self) -> dict[Cell, Any]:
         """Recalculate and read every formula cell."""
         self._book.evaluate_all()
         at = openpyxl.utils.cell.coordinate_to_tuple
         return {(sheet, a): _from_engine(self._book.get_value(sheet, *at(a))) for sheet, a in self._formulas}
+
+
+@lru_cache(maxsize=4)
+def _formula_cells(path: Path, modified_ns: int) -> tuple[Cell, ...]:
+    """Where a file has formulas; finding them takes most of the time, and one file is often opened again."""
+    book = openpyxl.load_workbook(path)
+    return tuple((ws.title, c.coordinate) for ws in book for row in ws.iter_rows() for c in row if c.data_type == "f")
 
 
 def _adapter(name: str) -> Callable[..., Any]:
