@@ -1,6 +1,6 @@
 """The workbook standard, item by item: each test carries the number of the item that it asserts on the built file.
 
-Items 36 and 37 (scenarios side by side, sensitivity) belong to sheets that this version does not have.
+Item 36 (scenarios side by side) belongs to a sheet that this version does not have.
 """
 
 import datetime
@@ -36,7 +36,7 @@ from capacity.units import UNITS
 from workbook.frame import FIRST_ROW
 from workbook.recalculate import recalculate
 from workbook.sheets import about as about_sheet
-from workbook.sheets import audit, checks, gpus, models, refined, refined_inputs
+from workbook.sheets import audit, blocks, checks, gpus, models, refined, refined_inputs, tornado
 from workbook.sheets import inputs as inputs_sheet
 from workbook.sheets.facts import OWN_ROWS
 
@@ -47,6 +47,7 @@ FACT_SHEETS = INPUT_SHEETS - {"Inputs", "Facts"}
 BLOCKS = {
     "Batch": ("B6:B9", range(6, 10)),
     "Requests": ("C6:D7", range(6, 8)),
+    "Sensitivity": ("C49", range(51, 61)),
     "Utilization": ("B6:B15", range(6, 16)),
 }
 ENGINE_INPUTS = ("engine", "tolerance")
@@ -247,13 +248,15 @@ def test_16_checks_enforce_the_bounds(name: str, template: Path) -> None:
 
 def test_17_choices_from_a_range_on_the_sheet(book: Workbook) -> None:
     lists = [(ws, v) for ws in book for v in ws.data_validations.dataValidation if v.type == "list"]
-    assert {ws.title for ws, _ in lists} == {"Inputs", "Prices"}
+    assert {ws.title for ws, _ in lists} == {"Inputs", "Prices", "Sensitivity"}
     names = {models.TITLE: catalogue.models().names, gpus.TITLE: catalogue.gpus().names}
     for ws, rule in lists:
         sheet, _, cells = rule.formula1.replace("$", "").rpartition("!")
         values = [c.value for (c,) in book[sheet or ws.title][cells]]
         if sheet in names:  # a team's own rows included
             assert values == names[sheet] + [None] * OWN_ROWS
+        elif ws.title == "Sensitivity":
+            assert values == list(tornado.MEASURES)
         elif ws.title == "Inputs":
             assert values in [list(options) for options in inputs_sheet.LISTS.values()]
         else:
@@ -361,6 +364,8 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
         header = header_above(cell)
         check = header in ("Check", "Input check", "As printed")
         count = (ws.title, cell.coordinate) in counts or header == "Native: Replicas"
+        count |= header.startswith("Native: Resident sequences")
+        count |= cell.style == "Input"  # a range follows the plan: of the batch in whole sequences
         count |= header == "Native" and ws[f"D{cell.row}"].value == "replicas"  # a step of a sheet's own
         assert check or count, (ws.title, cell.coordinate, cell.value)
 
@@ -448,6 +453,25 @@ def test_35_the_shipped_file_shows_the_worked_example(shown: Workbook) -> None:
     assert next(results, None) is None
 
 
+def test_37_sensitivity_by_row_and_tornado_by_swing(shown: Workbook) -> None:
+    ws = shown["Sensitivity"]
+    varied = [ws[f"B{head}"].value for head in blocks.VARIED_HEAD.values()]
+    assert len(varied) == 10
+    for name, head in zip(varied, blocks.VARIED_HEAD.values(), strict=True):
+        rows = [ws[f"B{row}"].value for row in range(head + 1, head + 4)]
+        assert rows == [f"{name}, low", f"{name}, base", f"{name}, high"]
+        low, base, high = (ws[f"C{row}"].value for row in range(head + 1, head + 4))
+        assert low <= base <= high
+        assert low < high
+    first, last = tornado.SORTED_ROWS
+    swings = [ws[f"F{row}"].value for row in range(first, last + 1)]
+    assert swings == sorted(swings, reverse=True)
+    assert {ws[f"B{row}"].value for row in range(first, last + 1)} == set(varied)
+    chart = ws._charts[0]
+    assert (chart.type, chart.grouping) == ("bar", "stacked")
+    assert {str(s.val.numRef.f) for s in chart.ser} == {f"'Sensitivity'!${c}${first}:${c}${last}" for c in "OPQ"}
+
+
 def test_38_charts(book: Workbook, template: Path) -> None:
     charts = [c for ws in book for c in ws._charts]
     assert charts
@@ -521,7 +545,7 @@ def test_42_print_setup(book: Workbook) -> None:
     for ws in book:
         assert not ws.merged_cells.ranges
         assert ws.print_area
-        several = ws.title == "Utilization"  # tables with headers of their own
+        several = ws.title in ("Sensitivity", "Utilization")  # tables with headers of their own
         assert ws.print_title_rows == ("$1:$3" if several else "$5:$5")
         assert ws.page_setup.fitToWidth == 1
         assert ws.sheet_properties.pageSetUpPr.fitToPage

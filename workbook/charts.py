@@ -40,6 +40,25 @@ def bar_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str,
     _place(ws, chart, at, title, axes, x)
 
 
+def tornado_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str, parts: Mapping[str, str]) -> None:
+    """Bars to both sides of a base, the first category on top; the first part is the empty space before the bar."""
+    chart = BarChart()
+    chart.type, chart.grouping, chart.overlap, chart.gapWidth = "bar", "stacked", 100, 40
+    for (name, cells), color in zip(parts.items(), ("", NAVY, COLORS[0]), strict=True):
+        series = _series(ws, name, cells)
+        if color:
+            series.graphicalProperties.solidFill = color
+        else:
+            series.graphicalProperties.noFill = True
+        series.graphicalProperties.line.noFill = True
+        chart.append(series)
+    chart.legend = None  # left of the base is less, right of it more
+    _place(ws, chart, at, title, axes, x)
+    chart.x_axis.scaling.orientation = "maxMin"
+    chart.y_axis.crosses = "max"  # below the last category
+    chart.y_axis.number_format = "General"
+
+
 def alt_text(chart: Any) -> str:
     """What a chart shows, in words: made of its title, axes and series."""
     names = ", ".join(s.tx.v for s in chart.series)

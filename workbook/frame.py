@@ -69,9 +69,9 @@ def frame(
     ws.protection.formatColumns = ws.protection.formatRows = ws.protection.formatCells = False
 
 
-def header(ws: Worksheet, row: int, columns: Iterable[Column]) -> None:
-    """A header row, aligned like the cells below it."""
-    for i, column in enumerate(columns, 1):
+def header(ws: Worksheet, row: int, columns: Iterable[Column], first: int = 1) -> None:
+    """A header row from a column on, aligned like the cells below it."""
+    for i, column in enumerate(columns, first):
         cell = put(ws, (row, i), column.header or None, "Column header")
         cell.alignment = Alignment(
             horizontal=column.align, vertical="center", wrap_text=True, indent=1 if column.align == "left" else 0

@@ -100,9 +100,13 @@ def choice_row(
     options = [] if sheet else [cell.value for (cell,) in ws[cells]]
     put(ws, f"{CHECK}{row}", f'=IF(SUMPRODUCT(--({choices}={VALUE}{row}))=1,"PASS","FAIL")', "Check")
     listed = f"{', '.join(options[:-1])} or {options[-1]}" if options else f"a name on the sheet {sheet}"
-    rule = _rule("list", name, f"{name} must be {listed}", note.note or f"{label}: {listed}", formula1=choices)
-    _validate(ws, value, rule)
+    _validate(ws, value, one_of(name, listed, note.note or f"{label}: {listed}", choices))
     return value
+
+
+def one_of(name: str, listed: str, prompt: str, choices: str) -> DataValidation:
+    """One of the texts that stand in the cells `choices`."""
+    return _rule("list", name, f"{name} must be {listed}", prompt, formula1=choices)
 
 
 def criterion(bound: str) -> str:

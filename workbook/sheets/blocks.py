@@ -38,19 +38,37 @@ REQUESTS: Final = (
     RequestRow("Short chat turn, long reply", 200, 1_000, 0.31, 1),
     RequestRow("Long prompt, short answer", 30_000, 50, 2.15, 7),
 )
+# Input of the plan -> how far it is varied: by that share of itself; a fraction goes up by that share of what is left.
+SPREADS: Final = {
+    "mfu": 0.3,
+    "mbu": 0.2,
+    "utilization": 0.2,
+    "prompt_tokens": 0.3,
+    "output_tokens": 0.3,
+    "cache_hit": 0.5,
+    "req_per_s": 0.3,
+    "usd_per_gpu_hour": 0.4,
+    "batch": 0.5,
+    "memory_fraction": 0.05,
+}
 CEILINGS: Final = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 BATCH_LAST: Final = FIRST_ROW + len(BATCHES) - 1
 REQUEST_LAST: Final = FIRST_ROW + len(REQUESTS) - 1
 BATCH_CELLS: Final = f"Batch!$B${FIRST_ROW}:$B${BATCH_LAST}"
 REQUEST_CELLS: Final = f"Requests!$C${FIRST_ROW}:$D${REQUEST_LAST}"
+VARIED_ROWS: Final = 4  # of a varied quantity: its head, low, base, high
+VARIED_HEAD: Final = {name: FIRST_ROW + VARIED_ROWS * i for i, name in enumerate(SPREADS)}
+VARIED_LAST: Final = FIRST_ROW + VARIED_ROWS * len(SPREADS) - 1
+MEASURE_ROW: Final = VARIED_LAST + 4
 CEILING_LAST: Final = FIRST_ROW + len(CEILINGS) - 1
 HEADROOM_FIRST: Final = CEILING_LAST + 7  # notes stand between
 HEADROOM_LAST: Final = HEADROOM_FIRST + len(HEADROOM_INPUTS) - 1
 CEILING_CELLS: Final = f"Utilization!$B${FIRST_ROW}:$B${CEILING_LAST}"
 HEADROOM_CELLS: Final = f"Utilization!$C${HEADROOM_FIRST}:$C${HEADROOM_LAST}"
+VARIED_CELLS: Final = f"Sensitivity!$C${FIRST_ROW}:$E${MEASURE_ROW}"
 FACT_ROWS: Final = grouped_rows(INPUT_GROUPS.values())
 FACT_LAST: Final = max(FACT_ROWS.values())
 FACT_CELLS: Final = f"Facts!$F${FIRST_ROW}:$F${FACT_LAST}"
 # Every editable cell outside Inputs: at an edit of any of them the add-in is asked whether it is there.
-WATCHED: Final = (FACT_CELLS, BATCH_CELLS, REQUEST_CELLS, CEILING_CELLS, HEADROOM_CELLS)
+WATCHED: Final = (FACT_CELLS, VARIED_CELLS, BATCH_CELLS, REQUEST_CELLS, CEILING_CELLS, HEADROOM_CELLS)

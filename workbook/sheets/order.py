@@ -2,13 +2,27 @@
 
 from typing import Final
 
-from . import audit, batch, functions, gpus, inputs, models, prices, refined, refined_inputs, requests, utilization
+from . import (
+    audit,
+    batch,
+    functions,
+    gpus,
+    inputs,
+    models,
+    prices,
+    refined,
+    refined_inputs,
+    requests,
+    sensitivity,
+    utilization,
+)
 
 MODULES: Final = (
     inputs,
     refined_inputs,
     audit,
     refined,
+    sensitivity,
     batch,
     requests,
     utilization,
