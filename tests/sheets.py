@@ -90,6 +90,11 @@ def pattern(cell: Cell) -> str:
     return str(Translator(cell.value, origin=cell.coordinate).translate_formula(f"{cell.column_letter}500"))
 
 
+def pattern_across(cell: Cell) -> str:
+    """A formula as it would stand in a column far to the right: equal for cells of one pattern across a row."""
+    return str(Translator(cell.value, origin=cell.coordinate).translate_formula(f"ZZ{cell.row}"))
+
+
 def headers(ws: Worksheet, row: int = 5) -> dict[str, str]:
     """Header text -> column letter."""
     return {c.value: c.column_letter for c in ws[row] if c.value is not None}

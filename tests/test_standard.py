@@ -1,7 +1,4 @@
-"""The workbook standard, item by item: each test carries the number of the item that it asserts on the built file.
-
-Item 36 (scenarios side by side) belongs to a sheet that this version does not have.
-"""
+"""The workbook standard, item by item: each test carries the number of the item that it asserts on the built file."""
 
 import datetime
 import graphlib
@@ -22,6 +19,7 @@ from sheets import (
     looks_like_number,
     numbers,
     pattern,
+    pattern_across,
     precedents,
     references,
     table,
@@ -33,6 +31,7 @@ from capacity.call import ExcelError
 from capacity.plan import INPUTS, STEPS, plan
 from capacity.refined import REFINED_INPUTS, SWITCHES
 from capacity.units import UNITS
+from workbook import case_columns
 from workbook.frame import FIRST_ROW
 from workbook.recalculate import recalculate
 from workbook.sheets import about as about_sheet
@@ -248,13 +247,15 @@ def test_16_checks_enforce_the_bounds(name: str, template: Path) -> None:
 
 def test_17_choices_from_a_range_on_the_sheet(book: Workbook) -> None:
     lists = [(ws, v) for ws in book for v in ws.data_validations.dataValidation if v.type == "list"]
-    assert {ws.title for ws, _ in lists} == {"Inputs", "Prices", "Sensitivity"}
+    assert {ws.title for ws, _ in lists} == {"Inputs", "Cases", "Prices", "Sensitivity"}
     names = {models.TITLE: catalogue.models().names, gpus.TITLE: catalogue.gpus().names}
     for ws, rule in lists:
         sheet, _, cells = rule.formula1.replace("$", "").rpartition("!")
-        values = [c.value for (c,) in book[sheet or ws.title][cells]]
+        values = [c.value for row in book[sheet or ws.title][cells] for c in row]
         if sheet in names:  # a team's own rows included
             assert values == names[sheet] + [None] * OWN_ROWS
+        elif ws.title == "Cases":
+            assert values == list(case_columns.NAMES)
         elif ws.title == "Sensitivity":
             assert values == list(tornado.MEASURES)
         elif ws.title == "Inputs":
@@ -362,11 +363,13 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
         if not rounding & set(functions(cell)):
             continue
         header = header_above(cell)
-        check = header in ("Check", "Input check", "As printed")
+        check = header in ("Check", "Input check", "As printed") or header.startswith("Check: ")
         count = (ws.title, cell.coordinate) in counts or header == "Native: Replicas"
         count |= header.startswith("Native: Resident sequences")
         count |= cell.style == "Input"  # a range follows the plan: of the batch in whole sequences
         count |= header == "Native" and ws[f"D{cell.row}"].value == "replicas"  # a step of a sheet's own
+        unit = ws[f"C{cell.row}"].value if ws.title == "Cases" else ""
+        count |= header.startswith("Native: ") and unit in ("replicas", "sequences")
         assert check or count, (ws.title, cell.coordinate, cell.value)
 
 
@@ -453,6 +456,32 @@ def test_35_the_shipped_file_shows_the_worked_example(shown: Workbook) -> None:
     assert next(results, None) is None
 
 
+def test_36_cases_side_by_side(book: Workbook) -> None:
+    """One selector; a column per case, the same formula across; the active column by INDEX over them, in each row."""
+    ws = book["Cases"]
+    selectors = [v.sqref for v in ws.data_validations.dataValidation if v.type == "list"]
+    assert [str(cells) for cells in selectors] == [f"{case_columns.ACTIVE}{case_columns.ROWS['active']}"]
+    first, last = case_columns.FIRST_CASE, case_columns.LAST_CASE
+    for name in (*INPUTS, *(step.name for step in STEPS)):
+        row = case_columns.ROWS[name]
+        number = f"${case_columns.ACTIVE}${case_columns.ROWS['active_number']}"
+        assert ws[f"{case_columns.ACTIVE}{row}"].value == f"=INDEX(${first}{row}:${last}{row},{number})"
+    alike = [case_columns.CASE, case_columns.SOUND]
+    alike += [{c: case_columns.ENGINE[e, c] for c in case_columns.NAMES} for e in (audit.ADDIN, audit.NATIVE)]
+    for step in STEPS:
+        for block in alike:
+            row = case_columns.ROWS[step.name]
+            across = {pattern_across(ws[f"{column}{row}"]) for column in block.values()}
+            assert len(block) == len(case_columns.NAMES)
+            assert len(across) == 1, (step.name, across)
+    worked = case_columns.CASE[case_columns.WORKED]
+    for name, argument in INPUTS.items():
+        cell = ws[f"{worked}{case_columns.ROWS[name]}"]
+        assert cell.value == argument.example
+        assert cell.protection.locked
+        assert cell.style == "Reference figure"
+
+
 def test_37_sensitivity_by_row_and_tornado_by_swing(shown: Workbook) -> None:
     ws = shown["Sensitivity"]
     varied = [ws[f"B{head}"].value for head in blocks.VARIED_HEAD.values()]
@@ -485,7 +514,7 @@ def test_38_charts(book: Workbook, template: Path) -> None:
     assert len(described) == len(charts) == len(xml)
     for text in xml:
         titles = ["".join(t) for t in re.findall(r"<a:t>([^<]*)</a:t>|<t>([^<]*)</t>", text)]
-        axes = [t for t in titles if re.search(r"\[(.+)\]|USD", t)]
+        axes = [t for t in titles if re.search(r"\[(.+)\]|USD", t) or t == "Case"]  # names have no unit
         assert len(axes) == 2, titles
         assert all(unit in UNITS for t in axes for unit in re.findall(r"\[(.+)\]", t))
 

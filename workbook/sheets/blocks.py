@@ -3,6 +3,7 @@
 from typing import Final, NamedTuple
 
 from capacity.headroom import HEADROOM_INPUTS
+from capacity.plan import INPUT_GROUPS as PLAN_GROUPS
 from capacity.refined import INPUT_GROUPS
 
 from ..frame import FIRST_ROW, grouped_rows
@@ -70,5 +71,19 @@ VARIED_CELLS: Final = f"Sensitivity!$C${FIRST_ROW}:$E${MEASURE_ROW}"
 FACT_ROWS: Final = grouped_rows(INPUT_GROUPS.values())
 FACT_LAST: Final = max(FACT_ROWS.values())
 FACT_CELLS: Final = f"Facts!$F${FIRST_ROW}:$F${FACT_LAST}"
+# The cases compared: which of them is active, then the inputs of each.
+CASE_GROUPS: Final = (("active", "active_number"), *PLAN_GROUPS.values())
+CASE_ROWS: Final = grouped_rows(CASE_GROUPS)
+ACTIVE_CASE: Final = f"Cases!$I${CASE_ROWS['active']}"
+CASE_CELLS: Final = f"Cases!$F${CASE_ROWS['req_per_s']}:$H${max(CASE_ROWS.values())}"
 # Every editable cell outside Inputs: at an edit of any of them the add-in is asked whether it is there.
-WATCHED: Final = (FACT_CELLS, VARIED_CELLS, BATCH_CELLS, REQUEST_CELLS, CEILING_CELLS, HEADROOM_CELLS)
+WATCHED: Final = (
+    FACT_CELLS,
+    ACTIVE_CASE,
+    CASE_CELLS,
+    VARIED_CELLS,
+    BATCH_CELLS,
+    REQUEST_CELLS,
+    CEILING_CELLS,
+    HEADROOM_CELLS,
+)

@@ -5,6 +5,7 @@ from typing import Final
 from . import (
     audit,
     batch,
+    cases,
     functions,
     gpus,
     inputs,
@@ -22,6 +23,7 @@ MODULES: Final = (
     refined_inputs,
     audit,
     refined,
+    cases,
     sensitivity,
     batch,
     requests,
