@@ -13,6 +13,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from . import (  # each registers its functions
+    chunked,
     compare,
     cost,
     decode,
@@ -21,6 +22,7 @@ from . import (  # each registers its functions
     lookup,
     memory,
     meta,
+    mix,
     one_cell,
     prefill,
     queueing,

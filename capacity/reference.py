@@ -25,6 +25,8 @@ TOPICS: Final = {
     "Fleet": "fleet",
     "Headroom": "headroom",
     "Queueing": "queueing",
+    "Mix of classes": "mix",
+    "Chunked prefill": "chunked",
     "Cost": "cost",
     "TPOT": "tpot",
     "Sizing": "sizing",

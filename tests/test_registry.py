@@ -16,16 +16,17 @@ from openpyxl.utils import FORMULAE
 import capacity
 import capacity.plan
 from capacity.arguments import REQUIRED, Number
+from capacity.chunked import CHUNK_INPUTS
 from capacity.constants import FITTED
 from capacity.headroom import HEADROOM_INPUTS
+from capacity.mix import CLASS_INPUTS
 from capacity.plan import ALIASES, INPUT_GROUPS, INPUTS, STEPS
 from capacity.refined import REFINED_INPUTS, REFINED_STEPS
 from capacity.registry import FUNCTIONS, Function, atom, find
-from capacity.sizing import BATCH_LIMIT
 from capacity.units import UNITS
 from workbook import style
 from workbook.input_rows import read_notes
-from workbook.sheets import utilization
+from workbook.sheets import mix_tables, utilization
 
 STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
 KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
@@ -93,9 +94,10 @@ def test_examples_chain_exactly(name: str) -> None:
     if source.upper() in FUNCTIONS:
         assert arguments()[name][0].example == getattr(capacity, source)()
     else:
-        steps = (*STEPS, *REFINED_STEPS, *utilization.WAITING, *utilization.STEPS)
+        steps = (*STEPS, *REFINED_STEPS, *utilization.WAITING, *utilization.STEPS, *mix_tables.ALL_STEPS)
         fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
-        assert name in {**INPUTS, **REFINED_INPUTS, **HEADROOM_INPUTS, "batch_limit": BATCH_LIMIT} or name in fed
+        known = {*INPUTS, *REFINED_INPUTS, *HEADROOM_INPUTS, *CLASS_INPUTS, *CHUNK_INPUTS, "batch_limit"}
+        assert name in known or name in fed
 
 
 def test_the_plan_in_one_cell() -> None:

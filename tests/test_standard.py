@@ -47,6 +47,7 @@ BLOCKS = {
     "Batch": ("B6:B9", range(6, 10)),
     "Requests": ("C6:D7", range(6, 8)),
     "Sensitivity": ("C49", range(51, 61)),
+    "Mix": ("B6:G11", range(6, 12)),
     "Utilization": ("B6:B15", range(6, 16)),
 }
 ENGINE_INPUTS = ("engine", "tolerance")
@@ -370,6 +371,8 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
         count |= header == "Native" and ws[f"D{cell.row}"].value == "replicas"  # a step of a sheet's own
         unit = ws[f"C{cell.row}"].value if ws.title == "Cases" else ""
         count |= header.startswith("Native: ") and unit in ("replicas", "sequences")
+        count |= header.startswith("Native: Mixed steps")
+        count |= header == "Native" and ws[f"B{cell.row}"].value == "Largest chunk inside the target"  # whole tokens
         assert check or count, (ws.title, cell.coordinate, cell.value)
 
 
@@ -574,7 +577,7 @@ def test_42_print_setup(book: Workbook) -> None:
     for ws in book:
         assert not ws.merged_cells.ranges
         assert ws.print_area
-        several = ws.title in ("Sensitivity", "Utilization")  # tables with headers of their own
+        several = ws.title in ("Mix", "Sensitivity", "Utilization")  # tables with headers of their own
         assert ws.print_title_rows == ("$1:$3" if several else "$5:$5")
         assert ws.page_setup.fitToWidth == 1
         assert ws.sheet_properties.pageSetUpPr.fitToPage

@@ -11,6 +11,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from .style import NAVY
 
 CHART_ROWS: Final = 19  # rows that a chart covers
+PALE: Final = "F4B183"  # told apart from navy in gray as well
 COLORS: Final = ("9C0006", "2E75B6", "595959")  # told apart by dash as well
 
 
@@ -29,14 +30,17 @@ def line_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str
 
 
 def bar_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str, bars: Mapping[str, str]) -> None:
-    """Columns over categories."""
+    """Columns over categories, side by side where there are two of them, with a legend."""
     chart = BarChart()
-    for name, cells in bars.items():
+    for (name, cells), color in zip(bars.items(), (NAVY, PALE), strict=False):
         series = _series(ws, name, cells)
-        series.graphicalProperties.solidFill = NAVY
+        series.graphicalProperties.solidFill = color
         chart.append(series)
     chart.gapWidth = 80
-    chart.legend = None
+    if len(bars) > 1:
+        chart.legend.position = "b"
+    else:
+        chart.legend = None
     _place(ws, chart, at, title, axes, x)
 
 
@@ -74,7 +78,7 @@ def _place(ws: Worksheet, chart: Any, at: str, title: str, axes: tuple[str, str]
     chart.x_axis.title, chart.y_axis.title = axes
     chart.x_axis.delete = chart.y_axis.delete = False  # openpyxl hides axes by default in Excel
     chart.y_axis.scaling.min = 0
-    chart.y_axis.number_format = '"$"0.00' if "USD" in axes[1] else "0"
+    chart.y_axis.number_format = '"$"0.00' if "USD" in axes[1] else "0%" if "[fraction]" in axes[1] else "0"
     chart.y_axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(solidFill="D9D9D9"))
     chart.set_categories(Reference(ws, range_string=f"{ws.title}!{x}"))
     chart.width, chart.height = 18.5, 9

@@ -32,13 +32,16 @@ class Lines:
         rows: tuple[int, int],
         columns: Mapping[str, str],
         rules: Mapping[str, str] | None = None,
+        taken: Mapping[str, str] | None = None,
+        bad: str = "facts_bad",
     ) -> None:
         """rows: of the first input and of the first step; columns: of "check", "agree" and each engine.
 
-        rules: what an input must fulfil beside its bounds, with {name} for each input.
+        rules: what an input must fulfil beside its bounds, with {name} for each input. taken: what stands elsewhere on
+        the sheet, for both engines. bad: how many inputs elsewhere are out of bounds.
         """
         self.inputs, self.steps, self.columns = dict(inputs), tuple(steps), dict(columns)
-        self.rules = rules or {}
+        self.rules, self.taken, self._bad = rules or {}, taken or {}, bad
         self.rows = {name: rows[0] + i for i, name in enumerate(inputs)}
         self.rows |= {step.name: rows[1] + i for i, step in enumerate(steps)}
         self.last_input, self.last = rows[0] + len(inputs) - 1, rows[1] + len(steps) - 1
@@ -65,7 +68,7 @@ class Lines:
         for order, (name, argument) in enumerate(self.inputs.items(), 1):
             self._input(ws, order, name, argument, notes[name])
         checks = f"{self.columns['check']}{self._first}:{self.columns['check']}{self.last_input}"
-        count = f'=facts_bad+COUNTIF({checks},"FAIL")'
+        count = f'={self._bad}+COUNTIF({checks},"FAIL")'
         put(ws, f"{self.columns['agree']}{self.last_input}", count, "Calculation", "count", "center")
         for order, step in enumerate(self.steps, 1):
             self._step(ws, order, step)
@@ -108,15 +111,17 @@ class Lines:
     def _formula(self, step: Step, engine: str) -> str:
         cells = {a: "+".join(self._ref(n, engine) for n in s.split("+")) for a, s in step.sources().items()}
         formula = step.function.formula(cells) if engine == ADDIN else step.function.native_formula(cells)
-        names = (*refined.ROWS, *self.rows)
+        names = (*refined.ROWS, *self.rows, *self.taken)
         return guarded(step, formula, {name: atom(self._ref(name, engine)) for name in names})
 
     def _ref(self, name: str, engine: str) -> str:
         if name.isdigit():  # a neutral figure in the place of an input
             return name
+        if name in self.taken:
+            return self.taken[name]
         if name in self.inputs:
-            return self.at(name)
-        return self.at(name, self.columns[engine]) if name in self.rows else elsewhere(name, engine)
+            return f"{VALUE}{self.rows[name]}"
+        return f"{self.columns[engine]}{self.rows[name]}" if name in self.rows else elsewhere(name, engine)
 
 
 def _texts(ws: Worksheet, row: int, order: int, label: str, unit: str, words: str) -> None:

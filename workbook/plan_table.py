@@ -160,7 +160,7 @@ class PlanTable:
         spec = entry.function
         cells = {a: "+".join(self._ref(n, engine, row) for n in s.split("+")) for a, s in entry.sources().items()}
         formula = spec.formula(cells) if engine == ADDIN else spec.native_formula(cells)
-        rows = (*refined.ROWS, *self.names)
+        rows = (*refined.ROWS, *self.names, *self.own)
         return guarded(entry, formula, {n: atom(self._ref(n, engine, row)) for n in rows})
 
     def _too_long(self, first: int) -> tuple[str, ...]:

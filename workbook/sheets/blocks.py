@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from capacity.chunked import CHUNK_INPUTS
 from capacity.headroom import HEADROOM_INPUTS
 from capacity.plan import INPUT_GROUPS as PLAN_GROUPS
 from capacity.refined import INPUT_GROUPS
@@ -29,6 +30,17 @@ class RequestRow(NamedTuple):
     times_first: float
 
 
+class ClassRow(NamedTuple):
+    """A workload class: its name and what an editor sets."""
+
+    name: str
+    request_share: float
+    prompt_tokens: int
+    output_tokens: int
+    cache_hit: float
+    p99_multiple: float
+
+
 BATCHES: Final = (
     BatchRow(32, 14.5, 62, 32, 3.01),
     BatchRow(64, 19.1, 52, 53, 2.53),
@@ -54,6 +66,16 @@ SPREADS: Final = {
 }
 CEILINGS: Final = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
+# Illustrative; together they have the worked example's mean lengths: 3,000 tokens in, 400 out.
+CLASSES: Final = (
+    ClassRow("Chat", 0.6, 700, 400, 0, 4),
+    ClassRow("RAG", 0.1, 18_000, 300, 0, 2),
+    ClassRow("Agent", 0.2, 3_000, 300, 0, 3),
+    ClassRow("Batch", 0.1, 1_800, 700, 0, 2),
+    ClassRow("Free 1", 0, 0, 0, 0, 1),
+    ClassRow("Free 2", 0, 0, 0, 0, 1),
+)
+
 BATCH_LAST: Final = FIRST_ROW + len(BATCHES) - 1
 REQUEST_LAST: Final = FIRST_ROW + len(REQUESTS) - 1
 BATCH_CELLS: Final = f"Batch!$B${FIRST_ROW}:$B${BATCH_LAST}"
@@ -68,6 +90,11 @@ HEADROOM_LAST: Final = HEADROOM_FIRST + len(HEADROOM_INPUTS) - 1
 CEILING_CELLS: Final = f"Utilization!$B${FIRST_ROW}:$B${CEILING_LAST}"
 HEADROOM_CELLS: Final = f"Utilization!$C${HEADROOM_FIRST}:$C${HEADROOM_LAST}"
 VARIED_CELLS: Final = f"Sensitivity!$C${FIRST_ROW}:$E${MEASURE_ROW}"
+CLASS_LAST: Final = FIRST_ROW + len(CLASSES) - 1
+CLASS_CELLS: Final = f"Mix!$B${FIRST_ROW}:$G${CLASS_LAST}"
+CHUNK_FIRST: Final = CLASS_LAST + 6  # sums, shares and a note stand between
+CHUNK_LAST: Final = CHUNK_FIRST + len(CHUNK_INPUTS)  # and the length of a long prompt
+CHUNK_CELLS: Final = f"Mix!$C${CHUNK_FIRST}:$C${CHUNK_LAST}"
 FACT_ROWS: Final = grouped_rows(INPUT_GROUPS.values())
 FACT_LAST: Final = max(FACT_ROWS.values())
 FACT_CELLS: Final = f"Facts!$F${FIRST_ROW}:$F${FACT_LAST}"
@@ -84,6 +111,8 @@ WATCHED: Final = (
     VARIED_CELLS,
     BATCH_CELLS,
     REQUEST_CELLS,
+    CLASS_CELLS,
+    CHUNK_CELLS,
     CEILING_CELLS,
     HEADROOM_CELLS,
 )
