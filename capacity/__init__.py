@@ -40,6 +40,7 @@ from .registry import FUNCTIONS
 
 if TYPE_CHECKING:
     from . import catalogue
+    from .evidence import predict
     from .families import ModelFacts, model_facts
     from .frame import plan_frame, refined_frame
 
@@ -50,6 +51,7 @@ _LATER = {
     "ModelFacts": ".families",
     "model_facts": ".families",
     "plan_frame": ".frame",
+    "predict": ".evidence",
     "refined_frame": ".frame",
 }
 
@@ -76,6 +78,7 @@ __all__ = [
     "catalogue",
     "model_facts",
     "plan_frame",
+    "predict",
     "refined_frame",
     *sorted(spec.python_name for spec in FUNCTIONS.values()),
 ]

@@ -1,0 +1,85 @@
+"""Commands about evidence: predict benchmarks."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from ..errors import CallError
+from .app import OWN_MODELS, app
+from .output import write
+
+if TYPE_CHECKING:
+    from .. import catalogue
+    from ..evidence import Prediction
+    from ..evidence.rows import Unusable
+
+_CONSTANTS: Final = typer.Option(metavar="FILE", help="Constants of a calibration, in place of those shipped.")
+_SET: Final = typer.Option(
+    "--set", metavar="COLUMN=VALUE", help="What rows leave blank, e.g. gpu=H100; may be repeated."
+)
+REASON: Final = "not_predicted_because"
+ASSUMED: Final = "assumed"
+
+
+@app.command()
+def predict(
+    rows: Annotated[Path, typer.Argument(metavar="ROWS.csv", help="Benchmark rows, as CSV or JSON.")],
+    out: Annotated[Path | None, typer.Option("--csv", metavar="OUT.csv", help="Where to; else printed.")] = None,
+    models: Annotated[Path | None, OWN_MODELS] = None,
+    constants: Annotated[Path | None, _CONSTANTS] = None,
+    given: Annotated[list[str] | None, _SET] = None,
+) -> None:
+    """Predict what benchmarks measure: the given columns, with output tok/s, TPOT, TTFT and their P10 and P90."""
+    from ..evidence import predict_rows, read_constants
+    from ..evidence import rows as reading
+    from ..writing import write_all
+
+    lines = reading.read(rows, settings(given or []))
+    fitted = read_constants(constants) if constants else None
+    found = predict_rows(reading.rows(lines), models=known(models), constants=fitted)
+    text = _table(lines, found)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write(out, ".csv", "predictions", lambda path: write_all({path: text.encode("utf-8")}))
+    if bad := sum(isinstance(x, reading.Unusable) for x in found):
+        typer.echo(f"{bad} of {len(found)} rows are not predicted: see the column {REASON}", err=True)
+
+
+def settings(given: Sequence[str]) -> dict[str, str]:
+    """COLUMN=VALUE by column."""
+    for text in given:
+        if not all(part.strip() for part in text.partition("=")):
+            raise CallError(f"--set must be COLUMN=VALUE: {text!r}")
+    return {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in given)}
+
+
+def known(models: Path | None) -> "catalogue.Table":
+    """The catalogue's models with a team's own."""
+    from .. import catalogue
+
+    return catalogue.models(models) if models else catalogue.known_models()
+
+
+def _table(lines: Sequence[Mapping[str, Any]], found: Sequence["Prediction | Unusable"]) -> str:
+    from ..evidence.prediction import COLUMNS
+    from ..evidence.rows import Unusable
+
+    added = (*COLUMNS, ASSUMED, REASON)
+    header = [*dict.fromkeys(name for line in lines for name in line if name not in added), *added]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, header, lineterminator="\n")
+    writer.writeheader()
+    for line, result in zip(lines, found, strict=True):
+        ours: dict[str, Any] = dict.fromkeys(added, "")
+        if isinstance(result, Unusable):
+            ours[REASON] = result.reason
+        else:
+            ours |= {name: f"{x:.6g}" if isinstance(x, float) else x for name, x in result.cells().items()}
+            ours[ASSUMED] = result.assumed
+        writer.writerow({**line, **ours})
+    return out.getvalue()

@@ -1,0 +1,104 @@
+"""The fit of the shipped constants: measurements in, constants and error bands out.
+
+    python -m capacity.evidence.fit
+
+fits the constants to the published rows, leaving out those that are marked suspect, and writes both files.
+"""
+
+import csv
+import io
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from .. import catalogue
+from .bands import FILE, HEADER
+from .batch import METRICS, Sample, sample
+from .constants import TERMS, Fitted, as_text
+from .fitting import UNKNOWNS, Vector, constants_at, fit, left_out, predicted, rounded
+from .rows import Row, read, rows
+
+DATA: Final = Path(__file__).parents[1] / "data"
+MEASURED: Final = DATA / "measurements.csv"
+COLLECTED: Final = "2026-11-29"
+
+
+@cache
+def published() -> Sample:
+    """The published rows that can be predicted and are not suspect."""
+    believed = [r for r in rows(read(MEASURED)) if isinstance(r, Row) and not r.suspect]
+    found, _ = sample(believed, _start(), catalogue.models())
+    assert found is not None
+    return found
+
+
+def _start() -> Fitted:
+    common, engines = constants_at(np.zeros(len(UNKNOWNS)))
+    return Fitted(common, engines, {})
+
+
+def errors(data: Sample, found: Vector) -> dict[str, dict[str, float]]:
+    """For each metric: rows, median error, ninth decile, and the share of rows within 20%."""
+    off = np.abs(found / data.measured - 1)
+    figures = {}
+    for i, metric in enumerate(METRICS):
+        known = off[:, i][~np.isnan(off[:, i])]
+        if len(known):
+            figures[metric] = {
+                "rows": len(known),
+                "median": round(float(np.median(known)), 4),
+                "p90": round(float(np.quantile(known, 0.9)), 4),
+                "within_20": round(float(np.mean(known <= 0.2)), 4),
+            }
+    return figures
+
+
+def fitted_constants(data: Sample, x: Vector, about: dict[str, Any]) -> Fitted:
+    """The constants as the file has them: rounded, with what they were fitted to."""
+    common, engines = constants_at(x)
+    return Fitted(
+        common._replace(**{name: rounded(getattr(common, name)) for name in TERMS}),
+        {engine: {name: rounded(v) for name, v in own.items()} for engine, own in engines.items()},
+        about,
+    )
+
+
+def band_rows(data: Sample, found: Vector) -> list[dict[str, Any]]:
+    """The error bands of predictions for models that were left out."""
+    ratio, kinds = data.measured / found, data.by("kind", "run")
+    made = []
+    for i, metric in enumerate(METRICS):
+        for kind in np.unique(kinds):
+            known = ratio[(kinds == kind) & ~np.isnan(ratio[:, i]), i]
+            if len(known):
+                p10, p50, p90 = np.quantile(known, [0.1, 0.5, 0.9])
+                cells = (metric, *kind.split(" | "), len(known), *(rounded(q) for q in (p10, p50, p90)))
+                made.append(dict(zip(HEADER, cells, strict=True)))
+    return made
+
+
+def main() -> None:
+    """Fit, and write both files."""
+    data = published()
+    x = fit(data)
+    others = left_out(data, list(data.by("model")), x)
+    about = {
+        "fitted_to": "the rows of measurements.csv that are not suspect",
+        "collected": COLLECTED,
+        "rows": len(data.rows),
+        "models": len(set(data.by("model"))),
+        "errors": errors(data, predicted(data, *constants_at(x))),
+        "errors_leaving_each_model_out": errors(data, others),
+    }
+    (DATA / "constants.json").write_text(as_text(fitted_constants(data, x, about)), "utf-8")
+    out = io.StringIO()
+    writer = csv.DictWriter(out, HEADER, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(band_rows(data, others))
+    (DATA / FILE).write_text(out.getvalue(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
