@@ -17,6 +17,7 @@ from . import (  # each registers its functions
     compare,
     cost,
     decode,
+    demand,
     fleet,
     headroom,
     lookup,

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from .arguments import Number
 from .errors import Infeasible
-from .fleet import BusyReplicas, Replicas
+from .fleet import BusyReplicas, Gpus, Replicas
 from .numeric import ceil, is_array, where
 from .registry import function, spec_of
 from .terms import Tp
@@ -38,6 +38,24 @@ def node_spares(node_gpus: NodeGpus, tp: Tp, failed_nodes: FailedNodes) -> float
     (4.0, 2.0)
     """
     return failed_nodes * ceil(node_gpus / tp)
+
+
+@function(
+    "Whole nodes",
+    returns="nodes",
+    words="GPUs / GPUs of a node, rounded up",
+    native="ROUNDUP(ROUND({gpus}/{node_gpus},9),0)",
+    derivation="{gpus} GPUs / {node_gpus} GPUs of a node = {unrounded}, rounded up to {result} nodes",
+    source="Arithmetic: 52 GPUs stand in 7 nodes of 8",
+    unrounded=lambda gpus, node_gpus: gpus / node_gpus,
+)
+def nodes(gpus: Gpus, node_gpus: NodeGpus) -> float:
+    """Whole nodes in which the fleet stands.
+
+    >>> nodes(52, 8)
+    7.0
+    """
+    return ceil(gpus / node_gpus)
 
 
 @function(

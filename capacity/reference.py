@@ -18,6 +18,7 @@ from .registry import FUNCTIONS, Function, literal
 
 # title -> the module whose functions stand below it
 TOPICS: Final = {
+    "Demand": "demand",
     "Load": "traffic",
     "Prefill": "prefill",
     "Memory": "memory",

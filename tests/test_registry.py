@@ -18,6 +18,7 @@ import capacity.plan
 from capacity.arguments import REQUIRED, Number
 from capacity.chunked import CHUNK_INPUTS
 from capacity.constants import FITTED
+from capacity.demand import LOAD_INPUTS
 from capacity.headroom import HEADROOM_INPUTS
 from capacity.mix import CLASS_INPUTS
 from capacity.plan import ALIASES, INPUT_GROUPS, INPUTS, STEPS
@@ -26,7 +27,7 @@ from capacity.registry import FUNCTIONS, Function, atom, find
 from capacity.units import UNITS
 from workbook import style
 from workbook.input_rows import read_notes
-from workbook.sheets import mix_tables, utilization
+from workbook.sheets import mix_tables, plan_answer, utilization
 
 STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
 KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
@@ -94,9 +95,10 @@ def test_examples_chain_exactly(name: str) -> None:
     if source.upper() in FUNCTIONS:
         assert arguments()[name][0].example == getattr(capacity, source)()
     else:
-        steps = (*STEPS, *REFINED_STEPS, *utilization.WAITING, *utilization.STEPS, *mix_tables.ALL_STEPS)
+        own = (*utilization.WAITING, *utilization.STEPS, *mix_tables.ALL_STEPS, *plan_answer.STEPS)
+        steps = (*STEPS, *REFINED_STEPS, *own)
         fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
-        known = {*INPUTS, *REFINED_INPUTS, *HEADROOM_INPUTS, *CLASS_INPUTS, *CHUNK_INPUTS, "batch_limit"}
+        known = {*INPUTS, *REFINED_INPUTS, *HEADROOM_INPUTS, *LOAD_INPUTS, *CLASS_INPUTS, *CHUNK_INPUTS, "batch_limit"}
         assert name in known or name in fed
 
 
@@ -126,6 +128,7 @@ def test_defaults_are_examples() -> None:
         "one_shot_share": 0,
         "peak_to_mean": 2,
         "batch_limit": 1024,
+        "hours_per_month": 730.5,
         **{argument: FITTED[constant].value for argument, constant in CONSTANT_ARGUMENTS.items()},
     }
     assert all(a.default in (REQUIRED, a.example) for a in itertools.chain(*arguments().values()))

@@ -133,7 +133,8 @@ def test_08_flow_from_top_to_bottom(book: Workbook) -> None:
         for sheet, _, first, _, last in references(book, ws, cell):
             if sheet == ws.title:
                 assert first <= last <= cell.row, (ws.title, cell.coordinate)
-            elif ws.title != "About" and sheet not in FACT_SHEETS:  # the first shows the answer, those hold only data
+            # About and Plan show the answer; the sheets of facts hold only data
+            elif ws.title not in ("About", "Plan") and sheet not in FACT_SHEETS:
                 assert order.index(sheet) < order.index(ws.title), (ws.title, cell.coordinate)
 
 
@@ -248,7 +249,7 @@ def test_16_checks_enforce_the_bounds(name: str, template: Path) -> None:
 
 def test_17_choices_from_a_range_on_the_sheet(book: Workbook) -> None:
     lists = [(ws, v) for ws in book for v in ws.data_validations.dataValidation if v.type == "list"]
-    assert {ws.title for ws, _ in lists} == {"Inputs", "Cases", "Prices", "Sensitivity"}
+    assert {ws.title for ws, _ in lists} == {"Inputs", "Cases", "Plan", "Prices", "Sensitivity"}
     names = {models.TITLE: catalogue.models().names, gpus.TITLE: catalogue.gpus().names}
     for ws, rule in lists:
         sheet, _, cells = rule.formula1.replace("$", "").rpartition("!")
@@ -259,7 +260,7 @@ def test_17_choices_from_a_range_on_the_sheet(book: Workbook) -> None:
             assert values == list(case_columns.NAMES)
         elif ws.title == "Sensitivity":
             assert values == list(tornado.MEASURES)
-        elif ws.title == "Inputs":
+        elif (sheet or ws.title) == "Inputs":
             assert values in [list(options) for options in inputs_sheet.LISTS.values()]
         else:
             pytest.fail(f"{ws.title} has a list from elsewhere: {rule.formula1}")
@@ -275,7 +276,7 @@ def test_18_inputs_unlocked_the_rest_locked(book: Workbook) -> None:
 
 
 def test_19_no_literals_in_formulas(book: Workbook) -> None:
-    conversions = {1e3, 1e6, 1e9, 1e12, 3600}
+    conversions = {1e3, 1e6, 1e9, 1e12, 3600, 86_400}
     exempt = {2, 9}  # FLOPs per parameter, K and V, mid-reply; rounding digits
     for ws, cell in formulas(book):
         assert set(numbers(cell)) <= {0, 1} | conversions | exempt, (ws.title, cell.coordinate, cell.value)
@@ -368,11 +369,12 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
         count = (ws.title, cell.coordinate) in counts or header == "Native: Replicas"
         count |= header.startswith("Native: Resident sequences")
         count |= cell.style == "Input"  # a range follows the plan: of the batch in whole sequences
-        count |= header == "Native" and ws[f"D{cell.row}"].value == "replicas"  # a step of a sheet's own
         unit = ws[f"C{cell.row}"].value if ws.title == "Cases" else ""
         count |= header.startswith("Native: ") and unit in ("replicas", "sequences")
         count |= header.startswith("Native: Mixed steps")
         count |= header == "Native" and ws[f"B{cell.row}"].value == "Largest chunk inside the target"  # whole tokens
+        whole = ("replicas", "nodes", "GPUs")  # of a step of a sheet's own
+        count |= header == "Native" and ws[f"D{cell.row}"].value in whole
         assert check or count, (ws.title, cell.coordinate, cell.value)
 
 

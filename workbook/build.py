@@ -25,7 +25,7 @@ from capacity.writing import write_all
 from .charts import alt_text
 from .finish import finish
 from .recalculate import recalculate
-from .sheets import about, models
+from .sheets import about, models, plan_sheet
 from .style import add_styles
 
 _EPOCH: Final = date(1970, 1, 1)
@@ -74,6 +74,8 @@ def compose(built: date, known_models: Table | None = None) -> Workbook:
     writers = {m.TITLE: m.write for m in about.MODULES} | {models.TITLE: partial(models.write, models=known_models)}
     for title, write in writers.items():
         write(sheets[title])
+    book.active = sheets[plan_sheet.TITLE]
+    sheets[plan_sheet.TITLE].sheet_view.tabSelected = True
     book.properties.creator = "llm-capacity"
     book.properties.version = __version__
     book.properties.title = "LLM capacity plan"

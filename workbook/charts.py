@@ -70,7 +70,12 @@ def alt_text(chart: Any) -> str:
 
 
 def _series(ws: Worksheet, name: str, cells: str) -> Series:
-    return Series(Reference(ws, range_string=f"{ws.title}!{cells}"), title=name)
+    return Series(_reference(ws, cells), title=name)
+
+
+def _reference(ws: Worksheet, cells: str) -> Reference:
+    """Cells of the sheet, or of another one that they name."""
+    return Reference(ws, range_string=cells if "!" in cells else f"{ws.title}!{cells}")
 
 
 def _place(ws: Worksheet, chart: Any, at: str, title: str, axes: tuple[str, str], x: str) -> None:
@@ -80,7 +85,7 @@ def _place(ws: Worksheet, chart: Any, at: str, title: str, axes: tuple[str, str]
     chart.y_axis.scaling.min = 0
     chart.y_axis.number_format = '"$"0.00' if "USD" in axes[1] else "0%" if "[fraction]" in axes[1] else "0"
     chart.y_axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(solidFill="D9D9D9"))
-    chart.set_categories(Reference(ws, range_string=f"{ws.title}!{x}"))
+    chart.set_categories(_reference(ws, x))
     chart.width, chart.height = 18.5, 9
     ws.add_chart(chart, at)
 

@@ -23,7 +23,7 @@ COLUMNS: Final = (
     Column("At most", 8, "center"),
     Column("Value", 13, "right"),
     Column("Unit", 12),
-    Column("Catalogue", 12, "right"),
+    Column("Follows", 12, "right"),
     Column("Worked example", 12, "right"),
     Column("As of", 11, "center"),
     Column("Check", 9, "center"),
@@ -32,8 +32,8 @@ COLUMNS: Final = (
     Column("Is a number", 10, "center"),  # beside the printed area, as the next
     Column("Kind", 8, "center"),
 )
-VALUE, CATALOGUE, SEED, CHECK, NUMERIC, WHOLE = (
-    letter(COLUMNS, h) for h in ("Value", "Catalogue", "Worked example", "Check", "Is a number", "Kind")
+VALUE, FOLLOWS, SEED, CHECK, NUMERIC, WHOLE = (
+    letter(COLUMNS, h) for h in ("Value", "Follows", "Worked example", "Check", "Is a number", "Kind")
 )
 LISTS_FIRST: Final = "Q"  # lists stand to the right of these columns
 ROW_HEIGHT: Final = 26  # two lines of text
@@ -68,16 +68,28 @@ def read_notes(names: Sequence[str]) -> dict[str, Note]:
     return {name: notes[name] for name in names}
 
 
-def number_row(ws: Worksheet, row: int, order: int, name: str, argument: Number, note: Note, follows: str = "") -> Cell:
-    """An input that is a number; its value cell. follows: the formula that gives its value, until it is typed over."""
+def number_row(
+    ws: Worksheet,
+    row: int,
+    order: int,
+    name: str,
+    argument: Number,
+    note: Note,
+    follows: str = "",
+    where: str = "Models or GPUs",
+) -> Cell:
+    """An input that is a number; its value cell.
+
+    follows: the formula that gives its value, until it is typed over; where: what that takes it from.
+    """
     label = f"{argument.label}{argument.meaning[len(argument.label) :]}"
     _texts(ws, row, order, (label, name, criterion(argument.low), criterion(argument.high), argument.unit), note)
     put_text(ws, f"{WHOLE}{row}", "whole" if argument.whole else "any", "Note", "center")
-    shown = f"={CATALOGUE}{row}" if follows else plain(argument.example)
+    shown = f"={FOLLOWS}{row}" if follows else plain(argument.example)
     value = put(ws, f"{VALUE}{row}", shown, "Input", argument.unit, "right")
-    put(ws, f"{CATALOGUE}{row}", f"={follows}" if follows else "-", "Calculation", argument.unit, "right")
+    put(ws, f"{FOLLOWS}{row}", f"={follows}" if follows else "-", "Calculation", argument.unit, "right")
     if follows:
-        source = f"Models or GPUs; in the worked example: {note.source}"
+        source = f"{where}; in the worked example: {note.source.removeprefix('Worked example: ')}"
         put_text(ws, (row, 12), source, "Note", "left")
         fit_row(ws, row, {"B": label, "L": source, "M": note.text}, ROW_HEIGHT)
     put(ws, f"{SEED}{row}", plain(argument.example), "Reference figure", argument.unit, "right")
@@ -88,20 +100,43 @@ def number_row(ws: Worksheet, row: int, order: int, name: str, argument: Number,
 
 
 def choice_row(
-    ws: Worksheet, row: int, order: int, name: str, label: str, default: str, choices: str, note: Note
+    ws: Worksheet,
+    row: int,
+    order: int,
+    name: str,
+    label: str,
+    default: str,
+    choices: str,
+    note: Note,
+    follows: str = "",
 ) -> Cell:
-    """An input that is one of a list on the sheet; its value cell."""
+    """An input that is one of a list on the sheet; its value cell. follows: as for a number."""
     _texts(ws, row, order, (label, name, NO_LIMIT, NO_LIMIT, "text"), note)
-    put_text(ws, f"{CATALOGUE}{row}", "-", "Note", "right")
+    if follows:
+        put(ws, f"{FOLLOWS}{row}", f"={follows}", "Calculation", align="right")
+    else:
+        put_text(ws, f"{FOLLOWS}{row}", "-", "Note", "right")
     put_text(ws, f"{WHOLE}{row}", "choice", "Note", "center")
-    value = put(ws, f"{VALUE}{row}", default, "Input", align="right")
+    value = put(ws, f"{VALUE}{row}", f"={FOLLOWS}{row}" if follows else default, "Input", align="right")
     put(ws, f"{SEED}{row}", default, "Reference figure", align="right")
     sheet, _, cells = choices.replace("$", "").rpartition("!")
     options = [] if sheet else [cell.value for (cell,) in ws[cells]]
-    put(ws, f"{CHECK}{row}", f'=IF(SUMPRODUCT(--({choices}={VALUE}{row}))=1,"PASS","FAIL")', "Check")
-    listed = f"{', '.join(options[:-1])} or {options[-1]}" if options else f"a name on the sheet {sheet}"
-    _validate(ws, value, one_of(name, listed, note.note or f"{label}: {listed}", choices))
+    choose(ws, value, (name, label, note.note), choices, options, f"{CHECK}{row}")
     return value
+
+
+def choose(
+    ws: Worksheet, value: Cell, texts: tuple[str, str, str], choices: str, options: Sequence[str], check: str
+) -> None:
+    """Make a cell take one of a list, and check it.
+
+    texts: name, label and note; options: what the list holds, none where that is the names of another sheet.
+    """
+    name, label, note = texts
+    sheet = choices.partition("!")[0]
+    put(ws, check, f'=IF(SUMPRODUCT(--({choices}={value.coordinate}))=1,"PASS","FAIL")', "Check")
+    listed = f"{', '.join(options[:-1])} or {options[-1]}" if options else f"a name on the sheet {sheet}"
+    _validate(ws, value, one_of(name, listed, note or f"{label}: {listed}", choices))
 
 
 def one_of(name: str, listed: str, prompt: str, choices: str) -> DataValidation:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from openpyxl.cell import Cell
 from openpyxl.styles import Alignment
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -34,14 +35,16 @@ class Lines:
         rules: Mapping[str, str] | None = None,
         taken: Mapping[str, str] | None = None,
         bad: str = "facts_bad",
+        follows: Mapping[str, str] | None = None,
     ) -> None:
         """rows: of the first input and of the first step; columns: of "check", "agree" and each engine.
 
         rules: what an input must fulfil beside its bounds, with {name} for each input. taken: what stands elsewhere on
         the sheet, for both engines. bad: how many inputs elsewhere are out of bounds.
+        follows: input -> the cell whose value it has until it is typed over.
         """
         self.inputs, self.steps, self.columns = dict(inputs), tuple(steps), dict(columns)
-        self.rules, self.taken, self._bad = rules or {}, taken or {}, bad
+        self.rules, self.taken, self._bad, self.follows = rules or {}, taken or {}, bad, follows or {}
         self.rows = {name: rows[0] + i for i, name in enumerate(inputs)}
         self.rows |= {step.name: rows[1] + i for i, step in enumerate(steps)}
         self.last_input, self.last = rows[0] + len(inputs) - 1, rows[1] + len(steps) - 1
@@ -79,19 +82,11 @@ class Lines:
             gray_when(ws, f"{column}{self._first_step}:{column}{self.last}", f"engine_active{idle}")
 
     def _input(self, ws: Worksheet, order: int, name: str, argument: Number, note: str) -> None:
-        row = self.rows[name]
-        at = f"{VALUE}{row}"
-        _texts(ws, row, order, argument.label, argument.unit, f"{argument.meaning.partition(': ')[2]}; {note}")
-        put(ws, at, plain(argument.example), "Input", argument.unit, "right")
-        rule = bounds(name, argument, at)
-        ws.add_data_validation(rule)
-        rule.add(at)
-        limits = [f'COUNTIF({at},"{criterion(bound)}")' for bound in (argument.low, argument.high) if bound]
-        limits += [f"{at}=INT({at})"] * argument.whole
-        if name in self.rules:
-            limits.append(self.rules[name].format(**{other: self.at(other) for other in self.inputs}))
-        good = f'CHOOSE(1+AND({",".join(limits)}),"FAIL","PASS")'
-        put(ws, f"{self.columns['check']}{row}", f'=IF(COUNT({at})=1,{good},"FAIL")', "Check")
+        rule = self.rules.get(name, "").format(**{other: self.at(other) for other in self.inputs})
+        at = (self.rows[name], self.columns["check"])
+        cell = number_line(ws, at, order, name, argument, note, rule)
+        if name in self.follows:
+            cell.value = f"={self.follows[name]}"
 
     def _step(self, ws: Worksheet, order: int, step: Step) -> None:
         row, unit = self.rows[step.name], step.function.unit
@@ -122,6 +117,28 @@ class Lines:
         if name in self.inputs:
             return f"{VALUE}{self.rows[name]}"
         return f"{self.columns[engine]}{self.rows[name]}" if name in self.rows else elsewhere(name, engine)
+
+
+def number_line(
+    ws: Worksheet, at: tuple[int, str], order: int, name: str, argument: Number, note: str, rule: str = ""
+) -> Cell:
+    """An input that is a number, with its check; its value cell. at: its row, and the column of checks.
+
+    rule: what it must fulfil beside its bounds, as a formula.
+    """
+    row, check = at
+    value = f"{VALUE}{row}"
+    words = "; ".join(text for text in (argument.meaning.partition(": ")[2], note) if text)
+    _texts(ws, row, order, argument.label, argument.unit, words)
+    cell = put(ws, value, plain(argument.example), "Input", argument.unit, "right")
+    validation = bounds(name, argument, value)
+    ws.add_data_validation(validation)
+    validation.add(value)
+    limits = [f'COUNTIF({value},"{criterion(bound)}")' for bound in (argument.low, argument.high) if bound]
+    limits += [f"{value}=INT({value})"] * argument.whole + [rule] * bool(rule)
+    good = f'CHOOSE(1+AND({",".join(limits)}),"FAIL","PASS")'
+    put(ws, f"{check}{row}", f'=IF(COUNT({value})=1,{good},"FAIL")', "Check")
+    return cell
 
 
 def _texts(ws: Worksheet, row: int, order: int, label: str, unit: str, words: str) -> None:

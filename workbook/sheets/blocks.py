@@ -10,6 +10,11 @@ from capacity.refined import INPUT_GROUPS
 from ..frame import FIRST_ROW, grouped_rows
 
 
+def planned(name: str) -> str:
+    """The cell on Plan that an input follows until it is typed over, from another sheet."""
+    return f"Plan!$C${PLAN_ROWS['rate' if name == 'req_per_s' else name]}"
+
+
 class BatchRow(NamedTuple):
     """A decode batch and what the worked example prints for it."""
 
@@ -95,6 +100,31 @@ CLASS_CELLS: Final = f"Mix!$B${FIRST_ROW}:$G${CLASS_LAST}"
 CHUNK_FIRST: Final = CLASS_LAST + 6  # sums, shares and a note stand between
 CHUNK_LAST: Final = CHUNK_FIRST + len(CHUNK_INPUTS)  # and the length of a long prompt
 CHUNK_CELLS: Final = f"Mix!$C${CHUNK_FIRST}:$C${CHUNK_LAST}"
+# What is typed on Plan: the load in any of its forms, then what Inputs follows, then what only Plan needs.
+LOADS: Final = (
+    "load_form",
+    "req_per_s",
+    "request_s",
+    "concurrent_requests",
+    "peak_to_mean",
+    "requests_per_user_day",
+    "users",
+    "hours_per_month",
+    "m_tokens_per_month",
+)
+PLANNED: Final = (
+    "prompt_tokens",
+    "output_tokens",
+    "model",
+    "gpu",
+    "tp",
+    "quantization",
+    "target_ms",
+    "usd_per_gpu_hour",
+)
+PLAN_ROWS: Final = grouped_rows([[*LOADS, "rate", "in_flight"], [*PLANNED, "node_gpus"]])
+LOAD_CELLS: Final = f"Plan!$C${PLAN_ROWS[LOADS[0]]}:$C${PLAN_ROWS[LOADS[-1]]}"
+PLANNED_CELLS: Final = f"Plan!$C${PLAN_ROWS[PLANNED[0]]}:$C${PLAN_ROWS['node_gpus']}"
 FACT_ROWS: Final = grouped_rows(INPUT_GROUPS.values())
 FACT_LAST: Final = max(FACT_ROWS.values())
 FACT_CELLS: Final = f"Facts!$F${FIRST_ROW}:$F${FACT_LAST}"
@@ -105,6 +135,8 @@ ACTIVE_CASE: Final = f"Cases!$I${CASE_ROWS['active']}"
 CASE_CELLS: Final = f"Cases!$F${CASE_ROWS['req_per_s']}:$H${max(CASE_ROWS.values())}"
 # Every editable cell outside Inputs: at an edit of any of them the add-in is asked whether it is there.
 WATCHED: Final = (
+    LOAD_CELLS,
+    PLANNED_CELLS,
     FACT_CELLS,
     ACTIVE_CASE,
     CASE_CELLS,

@@ -17,7 +17,7 @@ from ..input_rows import CHECK, COLUMNS, ROW_HEIGHT, SEED, VALUE, Note, choice_r
 from ..lookups import of_inputs, peaks, row_of, stored_bytes, stored_format
 from ..style import CAUTION, color_checks, color_words
 from . import gpus, models
-from .blocks import WATCHED
+from .blocks import PLAN_ROWS, WATCHED, planned
 
 TITLE: Final = "Inputs"
 KIND: Final = "input"
@@ -32,9 +32,17 @@ LISTS: Final[dict[str, tuple[str, ...]]] = {
     "engine": ("Auto", "Add-in", "Native"),
     "quantization": FORMATS,
     "kv_type": tuple(KV_TYPES),
+    "load_form": ("requests per second", "concurrent requests", "users and requests per day", "tokens per month"),
+}
+DEFAULTS: Final = {
+    "model": "Llama-3.3-70B",
+    "gpu": "H200 SXM",
+    "quantization": "fp8",
+    "kv_type": "bf16",
+    "load_form": LISTS["load_form"][0],
 }
 ENGINES: Final = LISTS["engine"]
-LIST_COLUMNS: Final = dict(zip((*LISTS, "bytes", "peak", "kv bytes", "watched"), "QRSTUVWXY", strict=True))
+LIST_COLUMNS: Final = dict(zip((*LISTS, "bytes", "peak", "kv bytes", "watched"), "QRSTUVWXYZ", strict=True))
 SELECTION: Final = ("model", "gpu", "quantization", "kv_type")
 
 _LOAD, *_REST = INPUT_GROUPS.values()
@@ -88,7 +96,7 @@ def _follows() -> dict[str, str]:
     )
 
 
-FOLLOWS: Final = _follows()
+FOLLOWS: Final = _follows() | {name: planned(name) for name in PLAN_ROWS if name in INPUTS}
 
 
 def write(ws: Worksheet) -> None:
@@ -96,7 +104,8 @@ def write(ws: Worksheet) -> None:
     frame(
         ws,
         "Inputs",
-        "Blue on yellow is yours to change; everything else in this file is computed from these cells and from Facts.",
+        "Blue on yellow is yours to change. Where the column Follows has a figure (of Plan, Models or GPUs), Value "
+        "follows it until you type over it.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
@@ -109,7 +118,8 @@ def write(ws: Worksheet) -> None:
         section(ws, ROWS[names[0]] - 1, group, len(COLUMNS))
         for name in names:
             order += 1
-            number_row(ws, ROWS[name], order, name, INPUTS[name], notes[name], FOLLOWS.get(name, ""))
+            note, where = notes[name], "Plan" if name in PLAN_ROWS else "Models or GPUs"
+            number_row(ws, ROWS[name], order, name, INPUTS[name], note, FOLLOWS.get(name, ""), where)
     order = _chain(ws, order)
     _engine(ws, order)
     _state(ws)
@@ -147,17 +157,17 @@ def _selection(ws: Worksheet, order: int) -> int:
         "kv_type": choices("kv_type"),
     }
     labels = {
-        "model": ("Model", "Llama-3.3-70B", "The sheet Models has ten free rows for your own"),
-        "gpu": ("GPU", "H200 SXM", "The sheet GPUs has ten free rows for your own"),
-        "quantization": ("Type of the weights", "fp8", "Bytes per weight, and the peak at which they multiply"),
-        "kv_type": ("Type of the KV cache", "bf16", "Bytes per element"),
+        "model": ("Model", "The sheet Models has ten free rows for your own"),
+        "gpu": ("GPU", "The sheet GPUs has ten free rows for your own"),
+        "quantization": ("Type of the weights", "Bytes per weight, and the peak at which they multiply"),
+        "kv_type": ("Type of the KV cache", "Bytes per element"),
     }
     for name in SELECTION:
         order += 1
-        label, default, note = labels[name]
-        choice_row(
-            ws, ROWS[name], order, name, label, default, lists[name], Note("Worked example", _OURS, "example", note)
-        )
+        label, note = labels[name]
+        follows = planned(name) if name in PLAN_ROWS else ""
+        cited = Note("Worked example", _OURS, "example", note)
+        choice_row(ws, ROWS[name], order, name, label, DEFAULTS[name], lists[name], cited, follows)
     for name, sheet, chosen in (("model_row", models.SHEET, "model"), ("gpu_row", gpus.SHEET, "gpu")):
         formula = f"={row_of(sheet, f'{VALUE}{ROWS[chosen]}')}"
         note = f"Its row in the table of the sheet {sheet.title}"

@@ -11,6 +11,7 @@ from . import (
     inputs,
     mix,
     models,
+    plan_sheet,
     prices,
     refined,
     refined_inputs,
@@ -20,6 +21,7 @@ from . import (
 )
 
 MODULES: Final = (
+    plan_sheet,
     inputs,
     refined_inputs,
     audit,

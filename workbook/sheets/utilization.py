@@ -23,7 +23,7 @@ from ..plan_table import PlanTable
 from ..style import color_checks
 from . import refined
 from .batch import only_one_engine
-from .blocks import CEILING_LAST, CEILINGS, HEADROOM_FIRST
+from .blocks import CEILING_LAST, CEILINGS, HEADROOM_FIRST, PLAN_ROWS, planned
 
 TITLE: Final = "Utilization"
 KIND: Final = "output"
@@ -104,14 +104,15 @@ LINES: Final = Lines(
     (HEADROOM_FIRST, _STEPS_FIRST),
     {"check": CHECK, "agree": "N", ADDIN: "O", NATIVE: "P"},
     {"lost_regions": "{lost_regions}<{regions}"},
+    follows={name: planned(name) for name in HEADROOM_INPUTS if name in PLAN_ROWS},
 )
 NOTES: Final = {
     "drained_replicas": "illustrative: enter what your roll-outs take",
-    "node_gpus": "an HGX or DGX node has 8",
+    "node_gpus": "follows Plan; an HGX or DGX node has 8",
     "failed_nodes": "illustrative",
     "regions": "illustrative; 1 region and 0 lost for a single site",
     "lost_regions": "illustrative; fewer than the regions",
-    "peak_to_mean": "illustrative: the request rate on Inputs is the peak's",
+    "peak_to_mean": "follows Plan; illustrative: the request rate is the peak's",
 }
 # What may be away -> the replicas that the fleet then needs, as names of lines.
 FLEETS: Final = {
