@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.plan import Result
 from capacity.refined import REFINED_INPUTS
-from workbook.recalculate import recalculate
+from workbook.recalculate import Session
 from workbook.sheets import audit, inputs, order, refined, refined_inputs
 
 Values = dict[tuple[str, str], Any]
@@ -155,7 +156,7 @@ def edited_in_four_ways(
                 office.set(sheet, at, x)
             found[name][case] = office.cells()
             for sheet, at in edits:
-                _put_back(office, sheet, at, book[sheet][at].value)
+                put_back(office, book, sheet, at)
         assert office.cells() == before, "the edits taken back give the first result again"
         office.close()
     for name, functions in (("formualizer with", True), ("formualizer without", False)):
@@ -163,8 +164,28 @@ def edited_in_four_ways(
     return found
 
 
-def _put_back(office: Office, sheet: str, at: str, value: Any) -> None:
-    """What a cell held before: opening the file anew takes longer."""
+@lru_cache(maxsize=2)
+def _opened(path: Path, modified_ns: int, functions: bool) -> tuple[Session, Workbook]:
+    """A file open for edits, and what its cells hold."""
+    session = Session(path, functions=functions)
+    session.values()
+    return session, load_workbook(path)
+
+
+def recalculate(path: Path, *, functions: bool = True, changes: Mapping[tuple[str, str], Any] | None = None) -> Values:
+    """As the package's own, from a file that stays open: only what an edit reaches is calculated again."""
+    session, book = _opened(path, path.stat().st_mtime_ns, functions)
+    for cell, value in (changes or {}).items():
+        session.set(cell, value)
+    values = session.values()
+    for sheet, at in changes or {}:
+        session.set((sheet, at), book[sheet][at].value)
+    return values
+
+
+def put_back(office: Office, book: Workbook, sheet: str, at: str) -> None:
+    """What a cell held before, as openpyxl reads it: opening the file anew takes longer."""
+    value = book[sheet][at].value
     if isinstance(value, str) and value.startswith("="):
         office.formula(sheet, at, value)
     else:

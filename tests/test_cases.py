@@ -8,13 +8,12 @@ import openpyxl
 import pytest
 from office import Office
 from openpyxl import Workbook
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ
+from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, plan
 from workbook import case_columns
-from workbook.recalculate import recalculate
 from workbook.sheets import audit
 
 PREFILL_S = 2 * 70.553706496e9 / (2 * 1_979e12 * 0.5)  # of a prompt token

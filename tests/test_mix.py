@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ
+from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
-from workbook.recalculate import recalculate
 from workbook.sheets import mix_tables as at
 from workbook.sheets import refined
 from workbook.sheets.blocks import CLASSES

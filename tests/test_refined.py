@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 from office import Office
-from sheets import Case, FourWays, agree, cells, engines_differ, in_four_ways, programs_differ, value
+from sheets import Case, FourWays, agree, cells, engines_differ, in_four_ways, programs_differ, recalculate, value
 
 from capacity.call import ExcelError
 from capacity.errors import Infeasible
 from capacity.plan import STEPS, plan
 from capacity.refined import REFINED_INPUTS, SWITCHES, refined_plan
-from workbook.recalculate import recalculate
 from workbook.sheets import audit, inputs, refined, refined_inputs, requests
 
 # A mixture of experts with MLA, roughly DeepSeek-R1 on 8 GPUs: parts that a dense model leaves at zero all count.

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from office import Office
+from sheets import recalculate
 
 from capacity.call import ExcelError
 from capacity.plan import INPUTS
 from capacity.refined import REFINED_INPUTS
 from capacity.selection import chosen
-from workbook.recalculate import recalculate
 from workbook.sheets import audit, inputs, models, refined_inputs
 
 CHOICES = [

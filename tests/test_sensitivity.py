@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ
+from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
 
 from capacity.call import ExcelError
-from workbook.recalculate import recalculate
 from workbook.sheets import tornado
 from workbook.sheets.blocks import MEASURE_ROW, SPREADS, VARIED_HEAD
 

@@ -21,6 +21,7 @@ from sheets import (
     pattern,
     pattern_across,
     precedents,
+    recalculate,
     references,
     table,
 )
@@ -33,7 +34,6 @@ from capacity.refined import REFINED_INPUTS, SWITCHES
 from capacity.units import UNITS
 from workbook import case_columns
 from workbook.frame import FIRST_ROW
-from workbook.recalculate import recalculate
 from workbook.sheets import about as about_sheet
 from workbook.sheets import audit, blocks, checks, gpus, models, refined, refined_inputs, tornado
 from workbook.sheets import inputs as inputs_sheet

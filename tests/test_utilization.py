@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ
+from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
 from capacity.headroom import HEADROOM_INPUTS
-from workbook.recalculate import recalculate
 from workbook.sheets import utilization
 from workbook.sheets.blocks import CEILINGS
 
