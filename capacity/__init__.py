@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import (  # each registers its functions
     chunked,
+    commit,
     compare,
+    conversation,
     cost,
     decode,
     demand,
@@ -25,15 +27,19 @@ from . import (  # each registers its functions
     meta,
     mix,
     one_cell,
+    own,
     prefill,
     queueing,
     refined_links,
     refined_memory,
     refined_step,
     refined_work,
+    renting,
     sizing,
     tpot,
     traffic,
+    users,
+    week,
 )
 from ._version import VERSION as __version__
 from .errors import CapacityError, ConfigError, Infeasible, InputError, InputTypeError, NotKnown, UnknownName
