@@ -1,4 +1,4 @@
-"""Commands about evidence: predict benchmarks."""
+"""Commands about evidence: predict benchmarks, and calibrate by one's own."""
 
 import csv
 import io
@@ -10,11 +10,12 @@ import typer
 
 from ..errors import CallError
 from .app import OWN_MODELS, app
-from .output import write
+from .output import show, write
 
 if TYPE_CHECKING:
     from .. import catalogue
     from ..evidence import Prediction
+    from ..evidence.calibration import Calibration
     from ..evidence.rows import Unusable
 
 _CONSTANTS: Final = typer.Option(metavar="FILE", help="Constants of a calibration, in place of those shipped.")
@@ -83,3 +84,56 @@ def _table(lines: Sequence[Mapping[str, Any]], found: Sequence["Prediction | Unu
             ours[ASSUMED] = result.assumed
         writer.writerow({**line, **ours})
     return out.getvalue()
+
+
+@app.command()
+def calibrate(
+    measurements: Annotated[
+        Path, typer.Argument(metavar="MEASUREMENTS", help="Your own benchmark rows, three or more, as CSV or JSON.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE.json", help="Where the constants go.")] = Path("constants.json"),
+    picture: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE.png", help="Predicted against measured.")
+    ] = None,
+    models: Annotated[Path | None, OWN_MODELS] = None,
+    given: Annotated[list[str] | None, _SET] = None,
+) -> None:
+    """Fit the constants to your own benchmark rows, and say how much better they predict rows that they did not see."""
+    from ..evidence import rows as reading
+    from ..evidence.calibration import calibrate as fitted_to
+    from ..evidence.constants import as_text
+    from ..writing import write_all
+
+    found = fitted_to(reading.rows(reading.read(measurements, settings(given or []))), known(models))
+    text = as_text(found.fitted)
+    write(out, ".json", "constants", lambda path: write_all({path: text.encode("utf-8")}))
+    if picture:
+        _draw(found, picture)
+    _print_calibration(found)
+
+
+def _draw(found: "Calibration", path: Path) -> None:
+    """A picture is beside the point: without it the constants are still there."""
+    from ..evidence.plot import plot
+
+    try:
+        write(path, ".png", "picture", lambda at: plot(found, at))
+    except CallError as error:
+        typer.echo(str(error), err=True)
+
+
+def _print_calibration(found: "Calibration") -> None:
+    from ..evidence.batch import errors
+    from ..tables import plain_table
+
+    before, after = errors(found.data, found.before), errors(found.data, found.after)
+    table = plain_table("Metric", "Rows", "Median error before", "after, rows left out", "Within 20% before", "after")
+    for metric, old in before.items():
+        new = after[metric]
+        shares = (old["median"], new["median"], old["within_20"], new["within_20"])
+        table.add_row(metric, f"{old['rows']:g}", *(f"{100 * share:.1f}%" for share in shares))
+    show(table)
+    if found.kept:
+        typer.echo(f"The rows do not tell these constants, which stay as shipped: {', '.join(found.kept)}")
+    for place, reason in found.refused.items():
+        typer.echo(f"row {place + 1} is not used: {reason}", err=True)

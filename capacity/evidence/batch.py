@@ -1,6 +1,6 @@
 """Many rows at once, with NumPy."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,10 +10,9 @@ from ..errors import CapacityError
 from .cases import setup_of, with_setup
 from .constants import Constants, Fitted
 from .model import Case, Ops, Outcome, run
-from .rows import Row, Unusable
+from .rows import METRICS, Row, Unusable
 
 ARRAYS: Final = Ops(np.maximum, np.minimum, np.where)
-METRICS: Final = ("output_tokens_per_s", "tpot_ms", "ttft_ms")
 
 
 class Group(NamedTuple):
@@ -50,6 +49,10 @@ class Sample(NamedTuple):
             self.measured[places],
         )
 
+    def cases(self) -> Iterator[Case]:
+        """The case of each row."""
+        return (Case(*values) for values in zip(*(field.tolist() for field in self.case), strict=True))
+
     def by(self, *names: str) -> Any:
         """An array of labels: those fields of the groups, joined."""
         return np.array([" | ".join(str(getattr(g, n)) for n in names) for g in self.groups])
@@ -71,8 +74,7 @@ def sample(
             refused[place] = str(error)
             continue
         kinds = "MoE" if deployment.moe else "dense", "closed loop" if row.concurrency else "offline"
-        model, gpu = str(models.row(row.model)["name"]), str(catalogue.gpus().row(row.gpu)["name"])
-        groups.append(Group(model, gpu, row.engine, row.quant, *kinds))
+        groups.append(Group(deployment.model, deployment.gpu, row.engine, row.quant, *kinds))
         good.append(row)
     if not good:
         return None, refused
@@ -89,3 +91,19 @@ def outcome(case: Case, constants: Constants) -> Outcome:
 def metrics(found: Outcome) -> Any:
     """A column for each of METRICS."""
     return np.column_stack([found.output_tokens_per_s, found.tpot * 1e3, found.ttft * 1e3])
+
+
+def errors(data: Sample, found: Any) -> dict[str, dict[str, float]]:
+    """For each metric: rows, median error, ninth decile, and the share of rows within 20%."""
+    off = np.abs(found / data.measured - 1)
+    figures = {}
+    for i, metric in enumerate(METRICS):
+        known = off[:, i][~np.isnan(off[:, i])]
+        if len(known):
+            figures[metric] = {
+                "rows": len(known),
+                "median": round(float(np.median(known)), 4),
+                "p90": round(float(np.quantile(known, 0.9)), 4),
+                "within_20": round(float(np.mean(known <= 0.2)), 4),
+            }
+    return figures

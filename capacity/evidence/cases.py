@@ -18,6 +18,8 @@ _GIB_SHARE: Final = 0.985  # of the vendor's gigabytes taken as GiB: what engine
 class Setup(NamedTuple):
     """What rows of one deployment have in common: fields of Case, and bytes of KV and FLOPs by length."""
 
+    model: str  # as the catalogue has it
+    gpu: str
     fields: Mapping[str, float]
     kv_growing: float  # bytes per GPU and token
     kv_windowed: float
@@ -171,6 +173,8 @@ def _made(
         "expert_flops": form.expert_flops,
     }
     return Setup(
+        str(facts["name"]),
+        str(hardware["name"]),
         fields,
         kv_growing=(f["kv_bytes_per_token_full"] * kv + f["indexer_bytes_per_token"]) * per_gpu,
         kv_windowed=f["kv_bytes_per_token_windowed"] * kv * per_gpu,

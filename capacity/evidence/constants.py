@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ..errors import CallError, InputError
+from .corrections import NONE, Corrections, as_data, from_data
 
 FORMAT: Final = "llm-capacity constants 1"
 
@@ -100,11 +101,15 @@ class Constants(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Constants with those of each engine ("" for one that is not known), and what they were fitted to."""
+    """Constants with those of each engine ("" for one that is not known), and what they were fitted to.
+
+    A calibration has corrections as well: what a team's own runs say beyond constants.
+    """
 
     common: Constants
     engines: Mapping[str, Mapping[str, float]]
     about: Mapping[str, Any]
+    corrections: Corrections = NONE
 
     def of_engine(self, engine: str) -> Mapping[str, float]:
         """The two constants of TTFT of an engine, or what engines have in common."""
@@ -140,7 +145,15 @@ def read_constants(path: Path) -> Fitted:
             for engine in ("", *ENGINES)
         },
         _part(data, "about"),
+        _corrections(path, data),
     )
+
+
+def _corrections(path: Path, data: Mapping[str, Any]) -> Corrections:
+    try:
+        return from_data(data.get("corrections"))
+    except (ValueError, TypeError, KeyError):
+        raise CallError(f"{path}: corrections must be as capacity calibrate wrote them") from None
 
 
 def _part(data: Any, name: str) -> dict[str, Any]:
@@ -158,7 +171,7 @@ def _value(path: Path, data: Any, name: str, term: Term) -> float:
 
 def as_text(fitted: Fitted) -> str:
     """The file: each constant with unit and meaning, to four digits, and what they were fitted to."""
-    data = {
+    data: dict[str, Any] = {
         "format": FORMAT,
         "about": fitted.about,
         "constants": {name: _entry(getattr(fitted.common, name), term) for name, term in TERMS.items()},
@@ -167,6 +180,8 @@ def as_text(fitted: Fitted) -> str:
             for engine, values in fitted.engines.items()
         },
     }
+    if fitted.corrections:
+        data["corrections"] = as_data(fitted.corrections)
     return json.dumps(data, indent=1) + "\n"
 
 

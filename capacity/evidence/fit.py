@@ -15,10 +15,10 @@ import numpy as np
 
 from .. import catalogue
 from .bands import FILE, HEADER
-from .batch import METRICS, Sample, sample
+from .batch import Sample, errors, sample
 from .constants import TERMS, Fitted, as_text
 from .fitting import UNKNOWNS, Vector, constants_at, fit, left_out, predicted, rounded
-from .rows import Row, read, rows
+from .rows import METRICS, Row, read, rows
 
 DATA: Final = Path(__file__).parents[1] / "data"
 MEASURED: Final = DATA / "measurements.csv"
@@ -37,22 +37,6 @@ def published() -> Sample:
 def _start() -> Fitted:
     common, engines = constants_at(np.zeros(len(UNKNOWNS)))
     return Fitted(common, engines, {})
-
-
-def errors(data: Sample, found: Vector) -> dict[str, dict[str, float]]:
-    """For each metric: rows, median error, ninth decile, and the share of rows within 20%."""
-    off = np.abs(found / data.measured - 1)
-    figures = {}
-    for i, metric in enumerate(METRICS):
-        known = off[:, i][~np.isnan(off[:, i])]
-        if len(known):
-            figures[metric] = {
-                "rows": len(known),
-                "median": round(float(np.median(known)), 4),
-                "p90": round(float(np.quantile(known, 0.9)), 4),
-                "within_20": round(float(np.mean(known <= 0.2)), 4),
-            }
-    return figures
 
 
 def fitted_constants(data: Sample, x: Vector, about: dict[str, Any]) -> Fitted:

@@ -17,8 +17,8 @@ from .constants import ENGINE_SPREAD, ENGINE_TERMS, ENGINES, TERMS, Constants, T
 # Chosen among 1 to 6 by the error on models left out; below 3 a fit without gpt-oss gives its experts half the speed.
 PRIOR_STRENGTH: Final = 4.0
 _NOISE: Final = 0.15  # log error of a row, 1 sigma
-_CORNER: Final = np.array([0.3, 0.3, 0.45])  # log error from which a row counts less and less, for each metric
-_WEIGHT: Final = np.array([1.0, 1.0, 0.5])  # of each metric
+CORNER: Final = np.array([0.3, 0.3, 0.45])  # log error from which a row counts less and less, for each metric
+WEIGHT: Final = np.array([1.0, 1.0, 0.5])  # of each metric
 _DIGITS: Final = 4
 
 Vector = Any  # an array of floats
@@ -72,8 +72,8 @@ def misfits(data: Sample, found: Vector) -> Vector:
 def _losses(data: Sample, found: Vector, weight: Vector) -> Vector:
     """What each measured figure adds, as the root of its loss."""
     log = misfits(data, found)
-    soft = np.sign(log) * _CORNER * np.sqrt(np.log1p((log / _CORNER) ** 2))
-    each = _WEIGHT * weight[:, None] * soft / _NOISE
+    soft = np.sign(log) * CORNER * np.sqrt(np.log1p((log / CORNER) ** 2))
+    each = WEIGHT * weight[:, None] * soft / _NOISE
     return each[~np.isnan(each)]
 
 

@@ -8,7 +8,8 @@ from ..errors import CapacityError
 from .bands import Band, bands
 from .cases import Setup, setup_of, with_setup
 from .constants import Fitted, shipped
-from .model import FLOATS, run
+from .corrections import factors, place
+from .model import FLOATS, Case, run
 from .rows import Row, Unusable
 from .rows import row as as_row
 
@@ -68,9 +69,20 @@ def predict(
 
 
 def _predicted(row: Row, deployment: Setup, fitted: Fitted) -> Prediction:
-    found = run(with_setup(row, deployment, fitted), fitted.common, FLOATS)
+    case = with_setup(row, deployment, fitted)
+    found = run(case, fitted.common, FLOATS)
     values = (found.output_tokens_per_s, found.tpot * 1e3, found.ttft * 1e3)
-    return _ranged(row, deployment, values, found.batch, found.capacity)
+    return _ranged(row, deployment, _corrected(row, deployment, case, values, fitted), found.batch, found.capacity)
+
+
+def _corrected(row: Row, deployment: Setup, case: Case, values: Sequence[float], fitted: Fitted) -> Sequence[float]:
+    """The values by what a team's own runs of the same model, GPU and engine say beyond constants."""
+    if not fitted.corrections:
+        return values
+    known = fitted.corrections.get((deployment.model, deployment.gpu, row.engine))
+    if known is None:
+        return values
+    return [value * factor for value, factor in zip(values, factors(known, place(row.quant, case)), strict=True)]
 
 
 def _ranged(row: Row, deployment: Setup, values: Sequence[float], batch: float, capacity: float) -> Prediction:
@@ -95,7 +107,6 @@ def predict_rows(
     import numpy as np
 
     from .batch import outcome
-    from .model import Case
 
     table, fitted = models or catalogue.known_models(), constants or shipped()
     found: list[Prediction | Unusable] = []
@@ -110,11 +121,12 @@ def predict_rows(
         except CapacityError as error:
             found.append(Unusable(str(error)))
             continue
-        good.append((len(found), row, deployment))
+        good.append((len(found), row, deployment, cases[-1]))
         found.append(Unusable(""))  # its place, until all are computed
     if good:
         out = outcome(Case(*np.array(cases, dtype=float).T), fitted.common)
         figures = np.column_stack([out.output_tokens_per_s, out.tpot * 1e3, out.ttft * 1e3, out.batch, out.capacity])
-        for (place, row, deployment), (rate, tpot, ttft, batch, capacity) in zip(good, figures.tolist(), strict=True):
-            found[place] = _ranged(row, deployment, (rate, tpot, ttft), batch, capacity)
+        for (at, row, deployment, case), (*values, batch, capacity) in zip(good, figures.tolist(), strict=True):
+            own = _corrected(row, deployment, case, values, fitted)
+            found[at] = _ranged(row, deployment, own, batch, capacity)
     return found
