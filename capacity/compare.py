@@ -139,6 +139,7 @@ def _given(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _facts(model: str, quant: str, kv: str, models: catalogue.Table) -> dict[str, dict[str, float] | str]:
     """GPU -> inputs that follow from it and the model, or why it has none; NotKnown where the model lacks a fact."""
+    from .options import NO_PEAK
     from .selection import NATIVE, chosen
 
     found: dict[str, dict[str, float] | str] = {}
@@ -149,7 +150,7 @@ def _facts(model: str, quant: str, kv: str, models: catalogue.Table) -> dict[str
         except NotKnown as error:
             missing = error
             form = models.row(model)["native_format"] if quant.strip().casefold() == NATIVE else quant
-            found[gpu] = f"no peak for {form} weights"
+            found[gpu] = NO_PEAK.format(form)
     if missing and all(isinstance(facts, str) for facts in found.values()):
         raise missing
     return found
@@ -159,7 +160,7 @@ def _options(
     tp: int, gpus: Mapping[str, dict[str, float] | str], given: Mapping[str, Any], prices: Mapping[str, Price]
 ) -> Iterator[Option]:
     """The options of one TP, in the catalogue's order."""
-    from .options import FITS, LINK_UNKNOWN, NO_LINK, NO_PRICE, worked
+    from .options import FITS, NO_OUTPUT, NO_PRICE, linked, worked
     from .refined import refined_results
 
     facts = next(f for f in gpus.values() if not isinstance(f, str))
@@ -168,29 +169,26 @@ def _options(
     shared = {**refined_results(inputs, switches)[1], **given}
     for gpu, own in gpus.items():
         domain = catalogue.gpus().row(gpu)["max_gpus_fast_domain"]
-        if tp > 1 and (domain is None or tp > float(domain)):
-            yield Option(None, gpu, tp, LINK_UNKNOWN if domain is None else NO_LINK)
+        link = linked(tp, domain if isinstance(domain, float) else None)
+        if shared["output_tps"] == 0:
+            yield Option(None, gpu, tp, NO_OUTPUT)
         elif isinstance(own, str):
             yield Option(None, gpu, tp, own)
+        elif isinstance(link, str):
+            yield Option(None, gpu, tp, link)
         else:
             price = prices.get(gpu)
-            values = worked(
-                {
-                    **shared,
-                    **{n: own[n] for n in _OF_GPU},
-                    "usd_per_gpu_hour": price.usd_per_gpu_hour if price else None,
-                }
-            )
+            usd = price.usd_per_gpu_hour if price else None
+            values = worked({**shared, **{n: own[n] for n in _OF_GPU}, "usd_per_gpu_hour": usd})
             if isinstance(values["batch"], str):
                 yield Option(None, gpu, tp, values["batch"])
             else:
-                shown = {n: values[n] for n in Option._fields[4:] if n in values and (price or n not in _OF_PRICE)}
-                shown["price_date"] = price.date if price else None
+                shown = {n: values[n] for n in Option._fields[4:] if isinstance(values.get(n), float)}
+                shown |= {"price_date": price.date, "billed_per_hour": values["billed_gpus"] * usd} if price else {}
                 yield Option(None, gpu, tp, FITS if price else NO_PRICE, **shown)
 
 
 _OF_GPU: Final = ("peak_tflops", "bandwidth_tb_s", "gpu_gb")
-_OF_PRICE: Final = ("usd_per_gpu_hour", "cost_per_hour", "billed_per_hour", "usd_per_m_tokens")
 
 
 def _sentence(what: str, model: str, *rest: Any) -> str:

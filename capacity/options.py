@@ -21,80 +21,95 @@ NO_OUTPUT: Final = "no output tokens"
 NO_LINK: Final = "TP beyond the fast domain"
 LINK_UNKNOWN: Final = "fast domain not known"
 NO_FACT: Final = "memory or bandwidth not known"
-NO_TOKENS: Final = "no tokens"
+NO_PEAK: Final = "no peak for {} weights"
 NO_SEQUENCE: Final = "no sequence fits"
 BELOW_FLOOR: Final = "TPOT target below the step floor"
 NO_BATCH: Final = "TPOT target missed at batch 1"
 WEIGHTS: Final = "weights do not fit"
 
-_READ: Final = "dense_read_gb+experts_gb"
-_DIVIDED: Final = {"weights_gb": _READ}
+# Refinements that an option follows, since they change with the model, not with the GPU.
+FOLLOWED: Final = ("active_params", "stored_weights", "kv_layout")
+
+_DIVIDED: Final = {"weights_gb": "dense_read_gb+experts_gb"}
 
 
-def _words(name: str) -> Guard:
-    """Where a row before has words, the same words."""
-    return Guard(lambda v: v[name], lambda v: isinstance(v[name], str), f"ISTEXT({{{name}}})", shows=f"{{{name}}}")
+def _none(name: str) -> Guard:
+    """No number where that row has words."""
+    return Guard("-", lambda v: isinstance(v[name], str), f"ISTEXT({{{name}}})")
 
 
-def _gated(name: str, fn: Callable[..., Any], label: str = "", **refs: str) -> Step:
-    return step_named(name, fn, label, _words("batch"), **refs)
+_NO_ROOM: Final = _none("room")
+_OBSTACLE: Final = Guard(
+    lambda v: v["obstacle"], lambda v: isinstance(v["obstacle"], str), "ISTEXT({obstacle})", shows="{obstacle}"
+)
+_NO_BATCH: Final = _none("batch")
+_NO_COST: Final = Guard(
+    "-",
+    lambda v: v["usd_per_gpu_hour"] is None or isinstance(v["gpus"], str),
+    "COUNT({gpus},{usd_per_gpu_hour})<1+1",
+)
+
+
+def _gated(name: str, fn: Callable[..., Any], guard: Guard, label: str = "", **refs: str) -> Step:
+    return step_named(name, fn, label, guard, **refs)
 
 
 # Until the batch is known.
 ROOM: Final = (
-    step_named("prefill_us", prefill.prefill_us, params_b="dense_prefill_b+prefill_routed_active_b"),
-    step_named("prefill_load", prefill.prefill_load),
-    step_named("kv_pool_gb", memory.kv_pool_gb, guard=NO_ROOM),
-    step_named("max_seqs", memory.max_seqs, guard=_words("kv_pool_gb")),
+    _gated("prefill_us", prefill.prefill_us, _NO_ROOM, params_b="dense_prefill_b+prefill_routed_active_b"),
+    _gated("prefill_load", prefill.prefill_load, _NO_ROOM),
+    _gated("kv_pool_gb", memory.kv_pool_gb, _NO_ROOM),
+    _gated("max_seqs", memory.max_seqs, _NO_ROOM),
 )
-BEST: Final = step_named("batch", sizing.best_batch, "", _words("obstacle"), **_DIVIDED)
+BEST: Final = _gated("batch", sizing.best_batch, _OBSTACLE, **_DIVIDED)
 # With the batch.
 FLEET: Final = (
-    _gated("step_gb", decode.step_gb, **_DIVIDED),
-    _gated("decode_step_ms", decode.decode_step_ms),
-    _gated("replica_tps", decode.replica_tps),
-    _gated("decode_load", decode.decode_load),
-    _gated("busy_replicas", fleet.busy_replicas),
-    _gated("replicas", fleet.replicas),
-    _gated("gpus", fleet.gpus),
-    _gated("billed_gpus", sizing.billed_gpus),
-    _gated("tpot_worst_ms", tpot.tpot_worst_ms),
-)
-PRICED: Final = (
-    _gated("cost_per_hour", cost.cost_per_hour),
-    _gated("billed_per_hour", cost.cost_per_hour, "Cost per hour of whole nodes", gpus="billed_gpus"),
-    _gated("usd_per_m_tokens", cost.usd_per_m_tokens, tokens_per_s="output_tps"),
+    _gated("step_gb", decode.step_gb, _NO_BATCH, **_DIVIDED),
+    _gated("decode_step_ms", decode.decode_step_ms, _NO_BATCH),
+    _gated("replica_tps", decode.replica_tps, _NO_BATCH),
+    _gated("decode_load", decode.decode_load, _NO_BATCH),
+    _gated("busy_replicas", fleet.busy_replicas, _NO_BATCH),
+    _gated("replicas", fleet.replicas, _NO_BATCH),
+    _gated("gpus", fleet.gpus, _NO_BATCH),
+    _gated("billed_gpus", sizing.billed_gpus, _NO_BATCH),
+    _gated("tpot_worst_ms", tpot.tpot_worst_ms, _NO_BATCH),
+    _gated("cost_per_hour", cost.cost_per_hour, _NO_COST),
+    _gated("usd_per_m_tokens", cost.usd_per_m_tokens, _NO_COST, tokens_per_s="output_tps"),
 )
 
 
-def obstacle(values: Mapping[str, Any]) -> str | float:
-    """Why a replica whose weights fit has no batch, in words; 1 where it has one."""
-    seqs = values["max_seqs"]
-    if isinstance(seqs, str):
-        return seqs
-    if seqs < 1:
+def linked(tp: float, gpus_linked: float | None) -> str | float:
+    """1 where a fast link connects so many GPUs, else words; what is not known counts as none."""
+    if tp <= max(1.0, gpus_linked or 0.0):
+        return 1.0
+    return NO_LINK if gpus_linked else LINK_UNKNOWN
+
+
+def _room(values: Mapping[str, Any]) -> str | float:
+    """1 where the weights fit, else words."""
+    return WEIGHTS if NO_ROOM.holds(values) else 1.0
+
+
+def _obstacle(values: Mapping[str, Any]) -> str | float:
+    """Why a replica has no batch, in words; 1 where it has one."""
+    if isinstance(values["room"], str):
+        return values["room"]
+    if values["max_seqs"] < 1:
         return NO_SEQUENCE
-    limit_ms = values["target_ms"] * (1 + 1 / 1e9)
-    floor_ms = (values["dense_read_gb"] + values["experts_gb"] + values["kv_gb_per_seq"]) / (
-        values["bandwidth_tb_s"] * values["mbu"]
-    )
-    if floor_ms > limit_ms:
+    first_gb = values["dense_read_gb"] + values["experts_gb"] + values["kv_gb_per_seq"]
+    readable_gb = values["target_ms"] * (1 + 1 / 1e9) * values["bandwidth_tb_s"] * values["mbu"]
+    if first_gb > readable_gb:
         return BELOW_FLOOR
-    worst_ms = floor_ms + values["prefill_load"] / values["output_tps"] * 1e3
-    return NO_BATCH if worst_ms > limit_ms else 1.0
+    prefill_share = values["prefill_load"] / values["output_tps"] * 1e3 / (values["target_ms"] * (1 + 1 / 1e9))
+    return NO_BATCH if first_gb > readable_gb * (1 - prefill_share) else 1.0
 
 
 def worked(values: dict[str, Any]) -> dict[str, Any]:
-    """The values, and those of the option's steps as far as it goes: words where there is no number."""
-    if values["output_tps"] == 0:
-        return values | {"batch": NO_OUTPUT}
-    if values["kv_gb_per_seq"] == 0:
-        return values | {"batch": NO_TOKENS}
+    """The values with those of the option's steps: words where there is no number."""
+    values["room"] = _room(values)
     for step in ROOM:
         run(step, values)
-    values["obstacle"] = obstacle(values)
-    run(BEST, values)
-    steps = FLEET + PRICED if values["usd_per_gpu_hour"] is not None else FLEET
-    for step in steps:
+    values["obstacle"] = _obstacle(values)
+    for step in (BEST, *FLEET):
         run(step, values)
     return values

@@ -45,6 +45,7 @@ INPUT_SHEETS = {module.TITLE for module in about_sheet.MODULES if module.KIND ==
 FACT_SHEETS = INPUT_SHEETS - {"Inputs", "Facts"}
 BLOCKS = {
     "Batch": ("B6:B9", range(6, 10)),
+    "Options": ("B6:B9", range(6, 10)),
     "Requests": ("C6:D7", range(6, 8)),
     "Sensitivity": ("C49", range(51, 61)),
     "Mix": ("B6:G11", range(6, 12)),
@@ -366,7 +367,9 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
             continue
         header = header_above(cell)
         check = header in ("Check", "Input check", "As printed") or header.startswith("Check: ")
-        count = (ws.title, cell.coordinate) in counts or header == "Native: Replicas"
+        labels = ("Replicas", "Largest batch within the TPOT target", "GPUs billed")
+        native = {f"Native: {label}" for label in labels}
+        count = (ws.title, cell.coordinate) in counts or header in native
         count |= header.startswith("Native: Resident sequences")
         count |= cell.style == "Input"  # a range follows the plan: of the batch in whole sequences
         unit = ws[f"C{cell.row}"].value if ws.title == "Cases" else ""
@@ -579,7 +582,8 @@ def test_42_print_setup(book: Workbook) -> None:
     for ws in book:
         assert not ws.merged_cells.ranges
         assert ws.print_area
-        several = ws.title in ("Mix", "Sensitivity", "Utilization")  # tables with headers of their own
+        tables = ("Compare", "Mix", "Offers", "Options", "Sensitivity", "Utilization")  # with headers of their own
+        several = ws.title in tables
         assert ws.print_title_rows == ("$1:$3" if several else "$5:$5")
         assert ws.page_setup.fitToWidth == 1
         assert ws.sheet_properties.pageSetUpPr.fitToPage

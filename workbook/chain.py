@@ -138,5 +138,5 @@ def guarded(step: Step, formula: str, names: Mapping[str, str]) -> str:
     """The formula, or the guard's words where it has no number."""
     if step.guard is None:
         return f"={formula}"
-    words = step.guard.shows.format(**names) if step.guard.shows else f'"{step.guard.words}"'
-    return f"=IF({step.guard.native.format(**names)},{words},{formula})"
+    words = step.guard.shows.format_map(names) if step.guard.shows else f'"{step.guard.words}"'
+    return f"=IF({step.guard.native.format_map(names)},{words},{formula})"

@@ -149,6 +149,8 @@ class PlanTable:
         return next((e for e in (*self.entries, *_ENTRIES) if e.name == name), None)
 
     def _ref(self, name: str, engine: str, row: int) -> str:
+        if name.isdigit():  # a neutral figure in the place of an input
+            return name
         if name in self.own:
             return f"${self.own[name]}{row}"
         return self.at(name, engine, row) if name in self.names else elsewhere(name, engine)

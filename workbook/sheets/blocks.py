@@ -125,6 +125,11 @@ PLANNED: Final = (
 PLAN_ROWS: Final = grouped_rows([[*LOADS, "rate", "in_flight"], [*PLANNED, "node_gpus"]])
 LOAD_CELLS: Final = f"Plan!$C${PLAN_ROWS[LOADS[0]]}:$C${PLAN_ROWS[LOADS[-1]]}"
 PLANNED_CELLS: Final = f"Plan!$C${PLAN_ROWS[PLANNED[0]]}:$C${PLAN_ROWS['node_gpus']}"
+OPTION_TPS: Final = (1, 2, 4, 8)
+OPTION_TP_LAST: Final = FIRST_ROW + len(OPTION_TPS) - 1
+BATCH_LIMIT_ROW: Final = OPTION_TP_LAST + 4  # the plan's own TP and a header stand between
+OPTION_TP_CELLS: Final = f"Options!$B${FIRST_ROW}:$B${OPTION_TP_LAST}"
+BATCH_LIMIT_CELL: Final = f"Options!$C${BATCH_LIMIT_ROW}"
 FACT_ROWS: Final = grouped_rows(INPUT_GROUPS.values())
 FACT_LAST: Final = max(FACT_ROWS.values())
 FACT_CELLS: Final = f"Facts!$F${FIRST_ROW}:$F${FACT_LAST}"
@@ -147,4 +152,6 @@ WATCHED: Final = (
     CHUNK_CELLS,
     CEILING_CELLS,
     HEADROOM_CELLS,
+    OPTION_TP_CELLS,
+    BATCH_LIMIT_CELL,
 )
