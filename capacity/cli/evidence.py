@@ -1,4 +1,4 @@
-"""Commands about evidence: predict benchmarks, and calibrate by one's own."""
+"""Commands about evidence: predict benchmarks, calibrate by one's own, validate by those published."""
 
 import csv
 import io
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..evidence import Prediction
     from ..evidence.calibration import Calibration
     from ..evidence.rows import Unusable
+    from ..evidence.validation import Score
 
 _CONSTANTS: Final = typer.Option(metavar="FILE", help="Constants of a calibration, in place of those shipped.")
 _SET: Final = typer.Option(
@@ -137,3 +138,39 @@ def _print_calibration(found: "Calibration") -> None:
         typer.echo(f"The rows do not tell these constants, which stay as shipped: {', '.join(found.kept)}")
     for place, reason in found.refused.items():
         typer.echo(f"row {place + 1} is not used: {reason}", err=True)
+
+
+@app.command()
+def validate(
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the errors as CSV.")] = False,
+    whole: Annotated[bool, typer.Option("--series", help="With each series of a model, GPU and engine.")] = False,
+) -> int:
+    """Print how far predictions of published benchmarks are off, by group; exit code 1 where a group got bad."""
+    from ..evidence.fit import published
+    from ..evidence.validation import baseline, drifts, scores
+
+    now = scores(published())
+    if as_csv:
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(type(now[0])._fields)
+        writer.writerows(now)
+        typer.echo(out.getvalue(), nl=False)
+    else:
+        _print_scores([score for score in now if whole or score.dimension != "series"])
+    found = drifts(now, baseline())
+    for drift in found:
+        typer.echo(str(drift), err=True)
+    return int(any(drift.broken for drift in found))
+
+
+def _print_scores(found: Sequence["Score"]) -> None:
+    from ..tables import plain_table
+
+    headers = ("Group", "Metric", "Rows", "MFU 50%, MBU 75%", "Shipped", "Model left out", "Within 20%", "Verdict")
+    table = plain_table(*headers)
+    for score in found:
+        shares = (score.seed, score.shipped, score.left_out, score.within_20)
+        verdict = "OK" if score.ok else "look closer"
+        table.add_row(score.group, score.metric, str(score.rows), *(f"{share:.1%}" for share in shares), verdict)
+    show(table, "Median errors of predictions; within 20%: share of rows, leaving the model out.")

@@ -1,7 +1,7 @@
 """What a team's own rows say beyond constants: measured over predicted, carried over to runs that are alike.
 
 Runs of the same model, GPU and engine are alike in so far as concurrency, lengths, GPUs, format and kind of run are:
-eight times the concurrency are a step, as are 16 times the prompt, 32 times the reply and 2.8 times the GPUs. A
+eight times the concurrency are a step, as are 32 times the prompt, 1,000 times the reply and 2.8 times the GPUs. A
 prediction between measured runs takes the ratio of its neighbors, one that is steps away from all of them none
 (kriging with a Gaussian likeness). The steps are those with which parts of the published rows foretell the rest best.
 """
@@ -33,8 +33,8 @@ def place(quant: str, case: Any) -> tuple[float, ...]:
     """Where a run (a Case) is among those of its model, GPU and engine; a step of 1 makes it another kind of run."""
     return (
         math.log2(min(case.wanted, _MOST)) / 3,
-        math.log2(case.prompt) / 4,
-        math.log2(case.reply) / 5,
+        math.log2(case.prompt) / 5,
+        math.log2(case.reply) / 10,
         math.log2(case.tp * case.dp) / 1.5,
         math.log2(case.dp),
         float(quant in ("fp4", "mxfp4", "int4")),

@@ -1,12 +1,14 @@
-"""The fit of the shipped constants: measurements in, constants and error bands out.
+"""The fit of the shipped constants: measurements in, constants, error bands and errors by group out.
 
     python -m capacity.evidence.fit
 
-fits the constants to the published rows, leaving out those that are marked suspect, and writes both files.
+fits the constants to the published rows, leaving out those that are marked suspect, and writes
+the files.
 """
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -14,14 +16,18 @@ from typing import Any, Final
 import numpy as np
 
 from .. import catalogue
-from .bands import FILE, HEADER
+from .bands import FILE as BANDS
+from .bands import HEADER
 from .batch import Sample, errors, sample
-from .constants import TERMS, Fitted, as_text
+from .constants import TERMS, Fitted, as_text, shipped
 from .fitting import UNKNOWNS, Vector, constants_at, fit, left_out, predicted, rounded
 from .rows import METRICS, Row, read, rows
+from .validation import FILE as SCORES
+from .validation import Score, scores
 
 DATA: Final = Path(__file__).parents[1] / "data"
 MEASURED: Final = DATA / "measurements.csv"
+CONSTANTS: Final = "constants.json"
 COLLECTED: Final = "2026-11-29"
 
 
@@ -64,7 +70,7 @@ def band_rows(data: Sample, found: Vector) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Fit, and write both files."""
+    """Fit, and write constants, error bands and the errors by group."""
     data = published()
     x = fit(data)
     others = left_out(data, list(data.by("model")), x)
@@ -76,12 +82,18 @@ def main() -> None:
         "errors": errors(data, predicted(data, *constants_at(x))),
         "errors_leaving_each_model_out": errors(data, others),
     }
-    (DATA / "constants.json").write_text(as_text(fitted_constants(data, x, about)), "utf-8")
+    (DATA / CONSTANTS).write_text(as_text(fitted_constants(data, x, about)), "utf-8")
+    shipped.cache_clear()
+    _write(BANDS, HEADER, band_rows(data, others))
+    _write(SCORES, Score._fields, [score._asdict() for score in scores(data)])
+
+
+def _write(file: str, header: Sequence[str], lines: Sequence[Mapping[str, Any]]) -> None:
     out = io.StringIO()
-    writer = csv.DictWriter(out, HEADER, lineterminator="\n")
+    writer = csv.DictWriter(out, header, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(band_rows(data, others))
-    (DATA / FILE).write_text(out.getvalue(), "utf-8")
+    writer.writerows(lines)
+    (DATA / file).write_text(out.getvalue(), "utf-8")
 
 
 if __name__ == "__main__":
