@@ -13,6 +13,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from . import (  # each registers its functions
+    caching,
     chunked,
     commit,
     compare,

@@ -28,6 +28,7 @@ TOPICS: Final = {
     "Queueing": "queueing",
     "Mix of classes": "mix",
     "Chunked prefill": "chunked",
+    "Caching": "caching",
     "Cost": "cost",
     "TPOT": "tpot",
     "Sizing": "sizing",

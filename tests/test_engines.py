@@ -190,6 +190,8 @@ def test_opened_without_the_add_in_the_first_edit_falls_to_native(template: Path
         ("Requests", "C6", 500),
         ("Inputs", "F27", 0.4),
         ("Utilization", "B7", 0.6),
+        ("Caching", "C6", 5),
+        ("Caching", "B25", 0.65),
         ("Sensitivity", "C7", 0.4),
         ("Sensitivity", "E14", 0.1),
         ("Utilization", "C22", 2),

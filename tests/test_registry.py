@@ -16,6 +16,7 @@ from openpyxl.utils import FORMULAE
 import capacity
 import capacity.plan
 from capacity.arguments import REQUIRED, Number
+from capacity.caching import CACHING_INPUTS
 from capacity.chunked import CHUNK_INPUTS
 from capacity.constants import FITTED
 from capacity.demand import LOAD_INPUTS
@@ -27,7 +28,7 @@ from capacity.registry import FUNCTIONS, Function, atom, find
 from capacity.units import UNITS
 from workbook import style
 from workbook.input_rows import read_notes
-from workbook.sheets import mix_tables, plan_answer, utilization
+from workbook.sheets import caching, mix_tables, plan_answer, utilization
 
 STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
 KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
@@ -104,10 +105,26 @@ def test_examples_chain_exactly(name: str) -> None:
     if source.upper() in FUNCTIONS:
         assert arguments()[name][0].example == getattr(capacity, source)()
     else:
-        own = (*utilization.WAITING, *utilization.STEPS, *mix_tables.ALL_STEPS, *plan_answer.STEPS)
+        own = (
+            *utilization.WAITING,
+            *utilization.STEPS,
+            *mix_tables.ALL_STEPS,
+            *plan_answer.STEPS,
+            *caching.STEPS,
+            *caching.OWN,
+        )
         steps = (*STEPS, *REFINED_STEPS, *own)
         fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
-        known = {*INPUTS, *REFINED_INPUTS, *HEADROOM_INPUTS, *LOAD_INPUTS, *CLASS_INPUTS, *CHUNK_INPUTS, "batch_limit"}
+        known = {
+            *INPUTS,
+            *REFINED_INPUTS,
+            *HEADROOM_INPUTS,
+            *LOAD_INPUTS,
+            *CLASS_INPUTS,
+            *CHUNK_INPUTS,
+            *CACHING_INPUTS,
+            "batch_limit",
+        }
         assert name in known or name in fed or name in MONEY.split()
 
 

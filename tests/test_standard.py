@@ -49,6 +49,7 @@ BLOCKS = {
     "Requests": ("C6:D7", range(6, 8)),
     "Sensitivity": ("C49", range(51, 61)),
     "Mix": ("B6:G11", range(6, 12)),
+    "Caching": ("B19:B30", range(19, 31)),
     "Utilization": ("B6:B15", range(6, 16)),
 }
 ENGINE_INPUTS = ("engine", "tolerance")
@@ -370,13 +371,13 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
         labels = ("Replicas", "Largest batch within the TPOT target", "GPUs billed")
         native = {f"Native: {label}" for label in labels}
         count = (ws.title, cell.coordinate) in counts or header in native
-        count |= header.startswith("Native: Resident sequences")
+        count |= header.startswith(("Native: Resident sequences", "Native: Replicas"))
         count |= cell.style == "Input"  # a range follows the plan: of the batch in whole sequences
         unit = ws[f"C{cell.row}"].value if ws.title == "Cases" else ""
         count |= header.startswith("Native: ") and unit in ("replicas", "sequences")
         count |= header.startswith("Native: Mixed steps")
         count |= header == "Native" and ws[f"B{cell.row}"].value == "Largest chunk inside the target"  # whole tokens
-        whole = ("replicas", "nodes", "GPUs")  # of a step of a sheet's own
+        whole = ("replicas", "sequences", "nodes", "GPUs")  # of a step of a sheet's own
         count |= header == "Native" and ws[f"D{cell.row}"].value in whole
         assert check or count, (ws.title, cell.coordinate, cell.value)
 
@@ -582,7 +583,15 @@ def test_42_print_setup(book: Workbook) -> None:
     for ws in book:
         assert not ws.merged_cells.ranges
         assert ws.print_area
-        tables = ("Compare", "Mix", "Offers", "Options", "Sensitivity", "Utilization")  # with headers of their own
+        tables = (
+            "Caching",
+            "Compare",
+            "Mix",
+            "Offers",
+            "Options",
+            "Sensitivity",
+            "Utilization",
+        )  # with headers of their own
         several = ws.title in tables
         assert ws.print_title_rows == ("$1:$3" if several else "$5:$5")
         assert ws.page_setup.fitToWidth == 1

@@ -5,6 +5,7 @@ from typing import Final
 
 from openpyxl.cell import Cell
 from openpyxl.styles import Alignment
+from openpyxl.utils import column_index_from_string, get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.arguments import Number
@@ -12,7 +13,7 @@ from capacity.plan import Step
 from capacity.registry import atom
 
 from .chain import ADDIN, NATIVE, guarded
-from .frame import put, put_text
+from .frame import Column, header, put, put_text
 from .input_rows import bounds, criterion, plain
 from .plan_table import elsewhere
 from .sheets import refined
@@ -58,6 +59,14 @@ class Lines:
         """Absolute address on the sheet itself."""
         return f"${column}${self.rows[name]}"
 
+    def by_engine(self) -> dict[tuple[str, str], str]:
+        """(input or step, engine) -> where the engine has it: for a table on the same sheet."""
+        return {
+            (name, engine): self.at(name, VALUE if name in self.inputs else self.columns[engine])
+            for name in self.rows
+            for engine in (ADDIN, NATIVE)
+        }
+
     def bad(self) -> str:
         """The cell that counts inputs out of bounds, with those of Inputs and Facts."""
         return f"${self.columns['agree']}${self.last_input}"
@@ -65,6 +74,19 @@ class Lines:
     def addin_cells(self) -> list[str]:
         """The cells that hold calls of the add-in's functions."""
         return [f"{self.columns[ADDIN]}{self.rows[step.name]}" for step in self.steps]
+
+    def head(self, ws: Worksheet, row: int, working: str, *texts: str) -> None:
+        """A header row for the inputs or the steps: four texts, the last of which runs up to the checks."""
+        columns = self.columns
+        names = dict(zip(("B", VALUE, UNIT, WORDS), texts, strict=True)) | {columns["check"]: "Check"}
+        names |= {columns["agree"]: working, columns[ADDIN]: "Add-in", columns[NATIVE]: "Native"}
+        width = max(map(column_index_from_string, columns.values()))
+        header(
+            ws,
+            row,
+            (Column("#", 5, "center"), *(Column(names.get(get_column_letter(i), ""), 0) for i in range(2, width + 1))),
+        )
+        ws[f"{VALUE}{row}"].alignment = Alignment(horizontal="right", vertical="center")
 
     def write(self, ws: Worksheet, notes: Mapping[str, str]) -> None:
         """All rows. notes: what an input is for."""

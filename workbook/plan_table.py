@@ -58,13 +58,20 @@ class PlanTable:
     """The working cells of a table whose plans stand in rows."""
 
     def __init__(
-        self, own: Mapping[str, str], wanted: Sequence[str], first: int, rows: range, extra: Sequence[Step] = ()
+        self,
+        own: Mapping[str, str],
+        wanted: Sequence[str],
+        first: int,
+        rows: range,
+        extra: Sequence[Step] = (),
+        above: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         """own: input -> the column in which each plan has it; first: number of the first working column.
 
-        extra: steps of the table's own, behind those of the chain that it wants.
+        extra: steps of the table's own, behind those of the chain that it wants; above: (what they take of the sheet
+        beside that, engine) -> its cell.
         """
-        self.own, self.rows = dict(own), rows
+        self.own, self.rows, self.above = dict(own), rows, dict(above or {})
         self.entries: tuple[Step | Choice, ...] = (*changing(list(own), wanted), *extra)
         self.called_up = self._too_long(first)
         self.names = (*self.called_up, *(entry.name for entry in self.entries))
@@ -151,6 +158,8 @@ class PlanTable:
     def _ref(self, name: str, engine: str, row: int) -> str:
         if name.isdigit():  # a neutral figure in the place of an input
             return name
+        if (name, engine) in self.above:
+            return self.above[name, engine]
         if name in self.own:
             return f"${self.own[name]}{row}"
         return self.at(name, engine, row) if name in self.names else elsewhere(name, engine)
@@ -162,7 +171,7 @@ class PlanTable:
         spec = entry.function
         cells = {a: "+".join(self._ref(n, engine, row) for n in s.split("+")) for a, s in entry.sources().items()}
         formula = spec.formula(cells) if engine == ADDIN else spec.native_formula(cells)
-        rows = (*refined.ROWS, *self.names, *self.own)
+        rows = (*refined.ROWS, *self.names, *self.own, *(name for name, _ in self.above))
         return guarded(entry, formula, {n: atom(self._ref(n, engine, row)) for n in rows})
 
     def _too_long(self, first: int) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from capacity.caching import CACHING_INPUTS
 from capacity.chunked import CHUNK_INPUTS
 from capacity.headroom import HEADROOM_INPUTS
 from capacity.plan import INPUT_GROUPS as PLAN_GROUPS
@@ -80,6 +81,7 @@ CLASSES: Final = (
     ClassRow("Free 1", 0, 0, 0, 0, 1),
     ClassRow("Free 2", 0, 0, 0, 0, 1),
 )
+HIT_RATES: Final = (*(i / 10 for i in range(1, 10)), 0.95, 0.97, 0.99)  # behind the row without hits
 
 BATCH_LAST: Final = FIRST_ROW + len(BATCHES) - 1
 REQUEST_LAST: Final = FIRST_ROW + len(REQUESTS) - 1
@@ -94,6 +96,11 @@ HEADROOM_FIRST: Final = CEILING_LAST + 7  # notes stand between
 HEADROOM_LAST: Final = HEADROOM_FIRST + len(HEADROOM_INPUTS) - 1
 CEILING_CELLS: Final = f"Utilization!$B${FIRST_ROW}:$B${CEILING_LAST}"
 HEADROOM_CELLS: Final = f"Utilization!$C${HEADROOM_FIRST}:$C${HEADROOM_LAST}"
+CACHING_LAST: Final = FIRST_ROW + len(CACHING_INPUTS) - 1
+HITS_FIRST: Final = CACHING_LAST + 11  # steps and notes stand between
+HITS_LAST: Final = HITS_FIRST + len(HIT_RATES) + 1  # the row without hits, and that of the plan
+CACHING_CELLS: Final = f"Caching!$C${FIRST_ROW}:$C${CACHING_LAST}"
+HIT_CELLS: Final = f"Caching!$B${HITS_FIRST + 1}:$B${HITS_LAST - 1}"
 VARIED_CELLS: Final = f"Sensitivity!$C${FIRST_ROW}:$E${MEASURE_ROW}"
 CLASS_LAST: Final = FIRST_ROW + len(CLASSES) - 1
 CLASS_CELLS: Final = f"Mix!$B${FIRST_ROW}:$G${CLASS_LAST}"
@@ -150,6 +157,8 @@ WATCHED: Final = (
     REQUEST_CELLS,
     CLASS_CELLS,
     CHUNK_CELLS,
+    CACHING_CELLS,
+    HIT_CELLS,
     CEILING_CELLS,
     HEADROOM_CELLS,
     OPTION_TP_CELLS,

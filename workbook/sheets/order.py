@@ -5,6 +5,7 @@ from typing import Final
 from . import (
     audit,
     batch,
+    caching,
     cases,
     compare,
     functions,
@@ -34,6 +35,7 @@ MODULES: Final = (
     batch,
     requests,
     mix,
+    caching,
     utilization,
     offers,
     options,

@@ -171,8 +171,10 @@ def write(ws: Worksheet) -> None:
     rule.add(f"B{FIRST_ROW}:B{CEILING_LAST}")
     CEILING_TABLE.write(ws)
     _notes(ws)
-    _head(ws, HEADROOM_FIRST - 1, "Inputs bad", "What may be away, and how the day goes", "Value", "Unit", "Meaning")
-    _head(
+    LINES.head(
+        ws, HEADROOM_FIRST - 1, "Inputs bad", "What may be away, and how the day goes", "Value", "Unit", "Meaning"
+    )
+    LINES.head(
         ws,
         _STEPS_FIRST - 1,
         "Engines agree",
@@ -256,14 +258,6 @@ def _notes(ws: Worksheet) -> None:
         else:
             long_text(ws, f"B{row}", text)
         row += 1
-
-
-def _head(ws: Worksheet, row: int, working: str, *texts: str) -> None:
-    """Another header row; the last text runs over the columns up to the checks."""
-    names = dict(zip("BCDE", texts, strict=True)) | {CHECK: "Check", "N": working, "O": "Add-in", "P": "Native"}
-    columns = (Column("#", 5, "center"), *(Column(names.get(get_column_letter(i), ""), 0) for i in range(2, 17)))
-    header(ws, row, columns)
-    ws[f"C{row}"].alignment = Alignment(horizontal="right", vertical="center")
 
 
 def _fleets(ws: Worksheet) -> None:
