@@ -101,7 +101,7 @@ def _covered(data: Sample, found: Any, metric: int) -> float:
     return float(np.mean(inside))
 
 
-@pytest.mark.parametrize("metric", [0, 1])
+@pytest.mark.parametrize("metric", [0, 1, 2])
 def test_bands_cover_models_left_out(metric: int) -> None:
     """8 in 10: neither constants nor band have seen the model."""
     assert 0.75 <= _covered(published(), others(), metric) <= 0.85

@@ -40,7 +40,6 @@ K = Constants(
     link_efficiency=0.5,
     prefill_layer_us=100,
     ramp=0.5,
-    ttft_queue=0.1,
 )
 CASE = Case(
     layers=10,
@@ -73,6 +72,7 @@ CASE = Case(
     offline=0,
     ttft_steps=3,
     ttft_burst=0.5,
+    ttft_queue=0.1,
 )
 
 

@@ -21,7 +21,7 @@ LEAST_ROWS: Final = 3
 _NOISE: Final = 0.15  # log error of a row that constants leave, 1 sigma
 _LEFT: Final = 0.2  # log ratio that constants leave among runs that are alike, 1 sigma
 _SCATTER: Final = 0.05  # log ratio of one run measured twice, 1 sigma: 2% TPOT and 5% TTFT, more beyond the median
-_TOLD: Final = 0.6  # a constant is told by rows that bring its uncertainty below this share of what it was
+_TOLD: Final = 0.4  # a constant is told by rows that bring its uncertainty below this share of what it was
 _FOLDS: Final = 10
 
 

@@ -85,6 +85,7 @@ def with_setup(row: Row, s: Setup, fitted: Fitted) -> Case:
         offline=0.0 if row.concurrency else 1.0,
         ttft_steps=engine["ttft_steps"],
         ttft_burst=engine["ttft_burst"],
+        ttft_queue=engine["ttft_queue"],
     )
     if pool(made, fitted.common) <= 0:
         raise Infeasible(

@@ -1,7 +1,7 @@
 """Constants of the evidence model: what each means, where its fit starts, and the file that holds the fitted values.
 
-One global set: constants per GPU generation or engine predict models that were left out worse. Only two constants of
-TTFT are the engine's own, as engines schedule prompts differently. `python -m capacity.evidence.fit` writes the file.
+One global set: constants per GPU generation or engine predict models that were left out worse. Only those of TTFT
+are the engine's own, as engines schedule prompts differently. `python -m capacity.evidence.fit` writes the file.
 """
 
 import json
@@ -43,14 +43,14 @@ TERMS: Final[dict[str, Term]] = {
     "link_efficiency": Term("fraction", "share of the link's rate that a collective reaches", 0.6, 0.4, 1),
     "prefill_layer_us": Term("us", "fixed time per prompt and layer", 40, 0.8),
     "ramp": Term("fraction", "part of an offline batch's time lost while it begins and ends", 0.5, 0.5),
-    "ttft_queue": Term("fraction", "share of the other prompts of a batch that a request waits for", 0.05, 0.6),
 }
 # of an engine, and of one that is not known
 ENGINE_TERMS: Final[dict[str, Term]] = {
     "ttft_steps": Term("steps", "decode steps that pass before a request's prefill begins", 1.5, 0.8),
     "ttft_burst": Term("prompts", "prompts that arrive with a request and are read before it", 1, 0.8),
+    "ttft_queue": Term("fraction", "share of the other prompts of a batch that a request waits for", 0.05, 0.6),
 }
-ENGINE_SPREAD: Final = 1.5  # of an engine from what all have in common
+ENGINE_SPREAD: Final = 3.0  # of an engine from what all have in common
 ENGINES: Final = ("vllm", "sglang", "trtllm")
 
 
@@ -92,7 +92,6 @@ class Constants(NamedTuple):
     link_efficiency: float
     prefill_layer_us: float
     ramp: float
-    ttft_queue: float
     memory_fraction: float = SETTINGS["memory_fraction"].value
     reserve_gb: float = SETTINGS["reserve_gb"].value
     largest_batch: float = SETTINGS["largest_batch"].value
@@ -112,7 +111,7 @@ class Fitted(NamedTuple):
     corrections: Corrections = NONE
 
     def of_engine(self, engine: str) -> Mapping[str, float]:
-        """The two constants of TTFT of an engine, or what engines have in common."""
+        """The constants of TTFT of an engine, or what engines have in common."""
         return self.engines.get(engine, self.engines[""])
 
 

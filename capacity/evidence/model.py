@@ -60,6 +60,7 @@ class Case(NamedTuple):
     offline: Any  # 1 or 0
     ttft_steps: Any  # the engine's own constant
     ttft_burst: Any  # the engine's own constant
+    ttft_queue: Any  # the engine's own constant
 
 
 class Outcome(NamedTuple):
@@ -136,7 +137,7 @@ def run(c: Case, k: Constants, x: Ops) -> Outcome:
     cycle = c.reply * one + batch * each
     whole = batch * c.reply / (cycle * (1 + k.ramp * batch / c.requests))
 
-    first = c.ttft_steps * one + each * (1 + c.ttft_burst * (1 - 1 / batch) + k.ttft_queue * (batch - 1))
+    first = c.ttft_steps * one + each * (1 + c.ttft_burst * (1 - 1 / batch) + c.ttft_queue * (batch - 1))
     first = x.minimum(first, k.longest_first * cycle)
     later = x.maximum(c.reply - 1, 1.0)
     tpot = (cycle - first) / later
