@@ -189,6 +189,8 @@ def test_opened_without_the_add_in_the_first_edit_falls_to_native(template: Path
         ("Batch", "B7", 96),
         ("Requests", "C6", 500),
         ("Inputs", "F27", 0.4),
+        ("Mix", "D6", 900),
+        ("Mix", "C18", 256),
         ("Utilization", "B7", 0.6),
         ("Caching", "C6", 5),
         ("Caching", "B25", 0.65),

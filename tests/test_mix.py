@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from office import Office
 from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
@@ -18,7 +19,6 @@ PREFILL_S = 2 * 70.553706496e9 / (2 * 1_979e12 * 0.5)  # of a prompt token
 WEIGHTS_GB = 70.553706496 / 2
 KV_GB = 327_680 / 2 / 1e9  # of a token on one GPU
 NA = ExcelError("#N/A")
-NAMES = [row.name for row in CLASSES]
 
 
 def step_s(batch: float, context: float) -> float:
@@ -224,6 +224,16 @@ def test_chunk_functions_by_hand() -> None:
         capacity.max_chunk_tokens(15, 20, 75)
 
 
+def test_the_chart_tells_two_series_apart(template: Path) -> None:
+    """Requests beside work, each with a color and an entry in the legend."""
+    (chart,) = openpyxl.load_workbook(template)["Mix"]._charts
+    assert [s.tx.v for s in chart.series] == ["Share of requests", "Share of work"]
+    assert len({s.graphicalProperties.solidFill.srgbClr for s in chart.series}) == 2
+    assert chart.legend is not None
+    for series, cells_ in zip(chart.series, ("C", "E"), strict=True):
+        assert series.val.numRef.f == f"'Mix'!${cells_}${at.WORK_FIRST}:${cells_}${at.WORK_LAST}"
+
+
 def test_shares_must_be_all_requests(template: Path) -> None:
     edits = edit(1, request_share=0.05)
     values = shown(template, edits)
@@ -295,6 +305,7 @@ CASES: dict[str, Values] = {
     "no load": cells({"req_per_s": 0.0, "spares": 1.0}, {}),
     "does not fit, target below the step": cells({"gpu_gb": 20.0, "target_ms": 15.0}, {}),
     "shares missing": edit(0, request_share=0.5),
+    "a bad class, a bad plan": edit(0, output_tokens="long") | cells({"utilization": 65.0}, {}),
     "settings, refined": setting(long_prompt_tokens=1_000.0, chunk_tokens=300.0, budget_share=1.0)
     | edit(1, cache_hit=0.6)
     | cells({}, {"attention_flops": True, "kv_layout": True, "peak_residency": True, "communication": True}),

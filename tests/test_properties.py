@@ -199,6 +199,14 @@ MONOTONE = [
     ("OVERLAP_NEEDED", "step_ms", 1),
     ("REQUEST_REPLICA_S", "output_tokens", 1),
     ("REQUEST_REPLICA_S", "cache_hit", -1),
+    ("WORK_SHARE", "busy_replicas", -1),
+    ("CHUNK_TPOT_MS", "chunk_tokens", 1),
+    ("CHUNK_TPOT_BEST_MS", "chunk_tokens", 1),
+    ("MAX_CHUNK_TOKENS", "target_ms", 1),
+    ("MAX_CHUNK_TOKENS", "prefill_us", -1),
+    ("KEEP_UP_CHUNK_TOKENS", "batch", 1),
+    ("REQUEST_CHUNK_TOKENS", "budget_share", 1),
+    ("MIXED_STEPS", "request_chunk_tokens", -1),
 ]
 
 # input of the plan, step, direction

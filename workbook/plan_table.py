@@ -66,7 +66,7 @@ class PlanTable:
         extra: Sequence[Step] = (),
         above: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
-        """own: input -> the column in which each plan has it; first: number of the first working column.
+        """own: input -> its column, or the cell that all plans take; first: number of the first working column.
 
         extra: steps of the table's own, behind those of the chain that it wants; above: (what they take of the sheet
         beside that, engine) -> its cell.
@@ -161,7 +161,8 @@ class PlanTable:
         if (name, engine) in self.above:
             return self.above[name, engine]
         if name in self.own:
-            return f"${self.own[name]}{row}"
+            own = self.own[name]
+            return own if own[-1].isdigit() else f"${own}{row}"
         return self.at(name, engine, row) if name in self.names else elsewhere(name, engine)
 
     def _formula(self, entry: Step | Choice, engine: str, row: int) -> str:

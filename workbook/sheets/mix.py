@@ -27,13 +27,12 @@ from .mix_tables import (
     BATCH,
     BLOCKS,
     BOTH_ROW,
+    BUSY,
     CHECK,
     CLASS_BLOCK,
     FLOOR,
     FROM_CLASS,
     FROM_EDITOR,
-    FROM_LINES,
-    FROM_POOL,
     INPUT_CHECK,
     KV_FIT,
     LINES,
@@ -207,7 +206,7 @@ def _pools(ws: Worksheet) -> None:
         put(ws, c("prompts", row), prompts, "Calculation", align="right")
         for name in SUMMED:
             summed = CLASS_BLOCK.span("class_req_per_s" if name == "req_per_s" else name)
-            formula = f"=SUMIF({_column('D')},${c('prompts', row)},{summed})"
+            formula = f'=IF(${INPUT_CHECK}{row}="FAIL",NA(),SUMIF({_column("D")},${c("prompts", row)},{summed}))'
             put(ws, c(name, row), formula, "Calculation", align="right")
         for name, source in (("context_tokens", "decode_context"), ("peak_context_tokens", "decode_peak_context")):
             put(ws, c(name, row), f"=N({c(source, row)})", "Calculation", "tokens", "right")
@@ -259,11 +258,6 @@ def _work(ws: Worksheet) -> None:
             put(ws, c(name, row), f"={CLASS_BLOCK.at(value, source)}", "Calculation", align="right")
         for name, column in FROM_EDITOR.items():
             put(ws, c(name, row), f"={column}{source}", "Calculation", align="right")
-        for name in FROM_POOL:
-            column = POOL_BLOCK.values[name][0]
-            put(ws, c(name, row), f"=${column}${POOLS_FIRST}", "Calculation", align="right")
-        for name in FROM_LINES:
-            put(ws, c(name, row), f"={LINES.at(name)}", "Calculation", align="right")
         put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL","PASS")', "Check")
         state = f'CHOOSE(1+MAX(({SHARE}{row}=0)*2,(E{source}=0)*1)," prompts",": no output tokens",": no requests")'
         put(ws, f"{STATE}{row}", f'=CHOOSE(1+(D{source}>{threshold}),"short","long")&{state}', "Result", align="left")
@@ -276,7 +270,7 @@ def _work(ws: Worksheet) -> None:
     total = f"{WORK_BLOCK.values['work_share'][0]}{row}"
     put(ws, total, f"=SUM({shares})", "Result", "fraction", "right")
     put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL","PASS")', "Check")
-    whole = f"OR({c('busy_replicas', WORK_LAST)}=0,ABS({total}-1)<=tolerance)"
+    whole = f"OR({BUSY}=0,ABS({total}-1)<=tolerance)"
     check = f'=IF({INPUT_CHECK}{row}="FAIL","FAIL",CHOOSE(1+{whole},"FAIL","PASS"))'
     put(ws, f"{CHECK}{row}", check, "Check")
     ws.row_dimensions[row].height = 18

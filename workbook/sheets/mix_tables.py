@@ -219,7 +219,7 @@ _WORK_PRINTED: Final = {
     "p99_chunked_ms": "K",
     "p99_capped_ms": "L",
 }
-# What each row takes: from the class's row, and from the pool's or the line's.
+# What each row takes: from the class's row and from its editor, and from the pool for all and the lines.
 FROM_CLASS: Final = {
     "req_per_s": "class_req_per_s",
     "prompt_p99": "prompt_p99_tokens",
@@ -227,9 +227,12 @@ FROM_CLASS: Final = {
     "mean_floor_ms": "ttft_floor_ms",
 }
 FROM_EDITOR: Final = {"prompt_tokens": "D", "output_tokens": "E", "cache_hit": "F"}
-FROM_POOL: Final = ("replica_tps", "busy_replicas")
-FROM_LINES: Final = ("delay_factor", "chunk_tokens", "request_chunk_tokens", "chunk_tpot_ms")
-_WORK_COLUMNS: Final = _letters(_WORKING + len(_WORK_PRINTED), (*FROM_CLASS, *FROM_EDITOR, *FROM_POOL, *FROM_LINES))
+_FROM_POOL: Final = {name: f"${POOL_BLOCK.values[name][0]}${POOLS_FIRST}" for name in ("replica_tps", "busy_replicas")}
+_FROM_LINES: Final = {
+    name: LINES.at(name) for name in ("delay_factor", "chunk_tokens", "request_chunk_tokens", "chunk_tpot_ms")
+}
+BUSY: Final = _FROM_POOL["busy_replicas"]
+_WORK_COLUMNS: Final = _letters(_WORKING + len(_WORK_PRINTED), (*FROM_CLASS, *FROM_EDITOR))
 WORK_STEPS: Final = (
     step_named("request_replica_s", fleet.request_replica_s),
     step_named("work_share", mix.work_share, guard=NO_WORK),
@@ -243,14 +246,14 @@ TAIL_STEPS: Final = (
     step_named("p99_capped_ms", chunked.chunked_ttft_ms, guard=NO_MIXED_STEP, mixed_steps="p99_capped_steps"),
 )
 _WORK: Final = PlanTable(
-    {n: _WORK_COLUMNS[n] for n in (*FROM_CLASS, *FROM_EDITOR, *FROM_POOL, "delay_factor")},
+    {**_WORK_COLUMNS, **_FROM_POOL, "delay_factor": _FROM_LINES["delay_factor"]},
     [],
     _WORKING + len(_WORK_PRINTED) + len(_WORK_COLUMNS),
     _WORK_ROWS,
     WORK_STEPS,
 )
 _TAIL: Final = PlanTable(
-    {n: _WORK_COLUMNS[n] for n in ("cache_hit", *FROM_LINES)} | {"prompt_tokens": _WORK_COLUMNS["prompt_p99"]},
+    {**_FROM_LINES, "prompt_tokens": _WORK_COLUMNS["prompt_p99"], "cache_hit": _WORK_COLUMNS["cache_hit"]},
     ["ttft_floor_ms"],
     _WORK.next_column,
     _WORK_ROWS,

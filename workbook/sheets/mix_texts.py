@@ -104,5 +104,6 @@ WORK_NOTES: Final = (
     "to 25 (sparse) times the floor.",
     "In chunks, a prompt takes one mixed step for each chunk, with no other prompt in the way; the cap leaves the rest "
     "of each step to other prompts.",
-    "Windowed layers are priced at the mean context, drafts of speculation as decode steps: both err on the safe side.",
+    "Windowed layers are priced at the mean context, which errs on the safe side. With speculation a step is that of "
+    "one output token: the engine's own chunk is larger.",
 )
