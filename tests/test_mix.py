@@ -305,7 +305,6 @@ CASES: dict[str, Values] = {
     "no load": cells({"req_per_s": 0.0, "spares": 1.0}, {}),
     "does not fit, target below the step": cells({"gpu_gb": 20.0, "target_ms": 15.0}, {}),
     "shares missing": edit(0, request_share=0.5),
-    "a bad class, a bad plan": edit(0, output_tokens="long") | cells({"utilization": 65.0}, {}),
     "settings, refined": setting(long_prompt_tokens=1_000.0, chunk_tokens=300.0, budget_share=1.0)
     | edit(1, cache_hit=0.6)
     | cells({}, {"attention_flops": True, "kv_layout": True, "peak_residency": True, "communication": True}),
