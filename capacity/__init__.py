@@ -13,7 +13,11 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from . import (  # each registers its functions
+    api_cost,
+    budget,
+    budget_costs,
     caching,
+    chargeback,
     chunked,
     commit,
     compare,
@@ -40,6 +44,7 @@ from . import (  # each registers its functions
     tpot,
     traffic,
     users,
+    variance,
     week,
 )
 from ._version import VERSION as __version__

@@ -165,6 +165,11 @@ FITTING: Final = {
     "busy_replicas": (0.5, 8.25, 16.5, 25.0),
     "spares": (0.0, 1.0, 13.0),
     "output_tps": (2e3, 20_000.5, 3e6),
+    "calendar_year": (2026.0, 2027.0, 2030.0),
+    "calendar_month": tuple(map(float, range(1, 13))),
+    "fiscal_start": (1.0, 2.0, 4.0, 10.0),
+    "old_usd": (100_001.0, 140_000.5),
+    "all_busy": (0.5, 8.25, 25.0),
 }
 
 

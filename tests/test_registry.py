@@ -64,6 +64,15 @@ def arguments() -> dict[str, list[Number]]:
     return found
 
 
+# modules whose arguments are inputs of the sheets of money, or what those sheets make of the plan
+BUDGET = {f"capacity.{name}" for name in ("api_cost", "budget", "budget_costs", "chargeback", "variance")}
+
+
+def users(name: str) -> list[Function]:
+    """The functions that take an argument of that name."""
+    return [spec for spec in FUNCTIONS.values() if name in spec.args]
+
+
 # arguments whose default is a fitted constant, by the constant's name where it differs
 CONSTANT_ARGUMENTS = {
     **{
@@ -125,7 +134,7 @@ def test_examples_chain_exactly(name: str) -> None:
             *CACHING_INPUTS,
             "batch_limit",
         }
-        assert name in known or name in fed or name in MONEY.split()
+        assert name in known or name in fed or name in MONEY.split() or BUDGET & {s.fn.__module__ for s in users(name)}
 
 
 def test_the_plan_in_one_cell() -> None:
@@ -155,6 +164,11 @@ def test_defaults_are_examples() -> None:
         "peak_to_mean": 2,
         "batch_limit": 1024,
         "hours_per_month": 730.5,
+        "api_cached_share": 0,
+        "batch_share": 0,
+        "batch_discount": 0.5,
+        "running_share": 1,
+        "cost_share": 1,
         **{argument: FITTED[constant].value for argument, constant in CONSTANT_ARGUMENTS.items()},
     }
     assert all(a.default in (REQUIRED, a.example) for a in itertools.chain(*arguments().values()))
