@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from . import catalogue
     from .evidence import predict
     from .families import ModelFacts, model_facts
-    from .frame import plan_frame, refined_frame
+    from .frame import compare_frame, plan_frame, refined_frame
 
 globals().update({spec.python_name: spec.public for spec in FUNCTIONS.values()})
 
@@ -63,6 +63,7 @@ _LATER = {
     "catalogue": ".catalogue",
     "ModelFacts": ".families",
     "model_facts": ".families",
+    "compare_frame": ".frame",
     "plan_frame": ".frame",
     "predict": ".evidence",
     "refined_frame": ".frame",
@@ -90,6 +91,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "model_facts",
+    "compare_frame",
     "plan_frame",
     "predict",
     "refined_frame",

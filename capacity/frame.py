@@ -44,3 +44,16 @@ def refined_frame(inputs: Mapping[str, Any] | None = None, switches: Mapping[str
     164.0
     """
     return frame(refined_results(inputs, switches)[0])
+
+
+def compare_frame(model: str, inputs: Mapping[str, Any] | None = None, **choices: Any) -> "DataFrame":
+    """The options of capacity.compare.compare as a frame, a row each, the cheapest first.
+
+    >>> compare_frame("Llama-3.3-70B").gpu[0]
+    'MI300X'
+    """
+    from pandas import DataFrame
+
+    from .compare import Option, compare
+
+    return DataFrame(compare(model, inputs, **choices), columns=list(Option._fields))

@@ -60,7 +60,7 @@ def answer(
         on, choice, facts = {**workbook.switches, **on}, workbook.choice, dict(workbook.inputs)
     else:
         facts = _facts(choice, on, models)
-    given = _settings(settings)
+    given = read_settings(settings)
     known = [*seed.INPUTS, *(refined.REFINED_INPUTS if on else ())]
     for name in given:
         if name not in known:
@@ -94,7 +94,8 @@ def _facts(choice: Choice, on: Mapping[str, bool], models: Table | None) -> dict
     return chosen(choice.model, choice.gpu, switches=on, models=models, **formats)  # type: ignore[arg-type]  # texts
 
 
-def _settings(settings: Sequence[str]) -> dict[str, Any]:
+def read_settings(settings: Sequence[str]) -> dict[str, Any]:
+    """Name -> text of each NAME=VALUE."""
     given = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from . import reference
+from .compare import Option
 from .explain import number
 from .families import ModelFacts
 from .plan import Result
@@ -53,6 +54,22 @@ def headline(results: Sequence[Result], inputs: Mapping[str, float]) -> Text:
     room = "" if obstacle else f"{_room(value['max_seqs'])}; "
     text.append(f"Batch {shown(inputs['batch'])}: {room}TPOT ")
     return text.append(_tpot(value, inputs["target_ms"]))
+
+
+def options_table(options: Sequence[Option]) -> Table:
+    """A comparison's options: what each costs, or why it does not serve."""
+    heads = ["#", "GPU", "TP", "Batch", "TPOT [ms]", "GPUs", "In nodes", "USD/GPU-h", "As of", "USD/h", "USD/M out"]
+    table = plain_table(*heads)
+    for column in (0, *range(2, 8), 9, 10):
+        table.columns[column].justify = "right"
+    for o in options:
+        figures = (o.batch, o.tpot_worst_ms, o.gpus, o.billed_gpus)
+        money = [dollars(x) if x is not None else "-" for x in (o.usd_per_gpu_hour, o.cost_per_hour)]
+        per_m = dollars(o.usd_per_m_tokens) if o.usd_per_m_tokens is not None else "-"
+        numbers = [shown(x) if x is not None else "-" for x in figures]
+        date = o.price_date or ("no price" if o.batch is not None else o.status)
+        table.add_row(str(o.rank or "-"), o.gpu, str(o.tp), *numbers, money[0], date, money[1], per_m)
+    return table
 
 
 def facts_table(facts: ModelFacts) -> Table:

@@ -41,6 +41,7 @@ def test_the_domain_needs_the_standard_library_only() -> None:
         "cli/__init__.py": {"typer"},
         "cli/answers.py": {"typer"},
         "cli/app.py": {"typer"},
+        "cli/compare.py": {"typer", "rich"},
         "cli/files.py": {"typer"},
         "cli/models.py": {"typer"},
         "cli/doctor.py": {"typer", "rich"},

@@ -1,5 +1,8 @@
 """The comparison of all GPUs: three of them by hand, prices, what does not fit and why, the order, CHEAPEST."""
 
+import csv
+import io
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +10,7 @@ import pytest
 import capacity
 from capacity import catalogue
 from capacity.call import ExcelError, call
+from capacity.cli import main
 from capacity.compare import TPS, Option, compare, on_demand
 from capacity.plan import plan
 
@@ -169,3 +173,48 @@ def test_cheapest_in_a_cell() -> None:
 def test_no_cheapest(args: list[Any], error: ExcelError, sentence: str) -> None:
     assert call("CHEAPEST", args) == error
     assert call("CAPACITY_EXPLAIN", ["CHEAPEST", *args]).startswith(sentence)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    assert main(["compare", *args]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each option that fits, the cheapest first; with --all the others and why."""
+    text = printed(capsys)
+    first = next(line for line in text.splitlines() if "MI300X" in line)
+    assert first.split() == ["1", "MI300X", "4", "169", "49.78", "40", "40", "$2.59", "2026-10-08", "$103.60", "$1.44"]
+    assert "no peak" not in text
+    unfit = sum(o.batch is None for o in compare("Llama-3.3-70B"))
+    assert f"\n{unfit} more options do not serve: --all says why.\n" in text
+    assert "no peak for fp8 weights" in printed(capsys, "--all")
+
+
+def test_the_command_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    options = [o._asdict() for o in compare("DeepSeek-R1", {"req_per_s": 5, "utilization": 0.5}, kv="fp8")]
+    args = ["--model", "DeepSeek-R1", "--kv", "fp8", "--set", "req_per_s=5", "--set", "utilization=50%"]
+    assert json.loads(printed(capsys, *args, "--json")) == options
+    lines = list(csv.DictReader(io.StringIO(printed(capsys, *args, "--csv"))))
+    assert [line["gpu"] for line in lines] == [o["gpu"] for o in options]
+    assert [line["usd_per_m_tokens"] for line in lines] == [str(o["usd_per_m_tokens"] or "") for o in options]
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--json", "--csv"], "--json and --csv exclude each other\n"),
+        (["--set", "tp=2"], "each option of a comparison has a tp of its own: leave it out\n"),
+        (["--set", "mfu"], "--set takes NAME=VALUE, e.g. batch=32: 'mfu'\n"),
+        (["--node-gpus", "0"], "node_gpus must be a whole number >= 1: 0\n"),
+    ],
+)
+def test_what_the_command_refuses(args: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *args]) == 2
+    assert capsys.readouterr().err == sentence
+
+
+def test_a_frame() -> None:
+    frame = capacity.compare_frame("Llama-3.3-70B", {"req_per_s": 5})
+    assert list(frame.columns) == list(Option._fields)
+    assert list(frame.gpu) == [o.gpu for o in compare("Llama-3.3-70B", {"req_per_s": 5})]

@@ -16,6 +16,7 @@ from ..chain import ADDIN, NATIVE
 from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, header, put, put_text
 from ..input_rows import bounds
+from ..lines import long_text
 from ..plan_table import ENGINES
 from ..style import color_checks, gray_when
 from . import inputs, offers, refined, utilization
@@ -61,7 +62,7 @@ _LABELS: Final = {
     "prefill_routed_active_b": "Routed experts active per token",
     "dense_prefill_b": "Dense parameters per prompt token",
     "target_limit_ms": "TPOT target, missed by a billionth",
-    "prefill_share": "Share of the target that prefill takes, for each busy replica and sequence",
+    "prefill_share": "Prefill's share of the target, by load and sequence",
     "prompt_tps": "Prompt tokens per second",
     "output_tps": "Output tokens per second",
     "node_gpus": "GPUs of a node, from Utilization",
@@ -80,7 +81,7 @@ _UNITS: Final = {
 def write(ws: Worksheet) -> None:
     """Write the sheet."""
     head = [Column("", c.width, c.align) for c in COLUMNS]
-    head[:3] = [COLUMNS[0], Column("TP [GPUs]", 30, "right"), Column("Input check", 12, "center")]
+    head[:3] = [COLUMNS[0], Column("TP [GPUs]", 46, "right"), Column("Input check", 12, "center")]
     frame(
         ws,
         "Options: each GPU at each TP",
@@ -183,13 +184,13 @@ def _shared(ws: Worksheet) -> None:
     assert row == BATCH_LIMIT_ROW
     put(ws, f"C{row}", int(BATCH_LIMIT.example), "Input", BATCH_LIMIT.unit, "right")
     _rule(ws, "batch_limit", BATCH_LIMIT, f"C{row}", f"C{row}")
-    put_text(ws, f"F{row}", "vLLM's own on GPUs of 80 GB and more; 256 on smaller ones", "Note", "left")
+    long_text(ws, f"F{row}", "vLLM's own on GPUs of 80 GB and more; 256 on smaller ones")
     for words, words_row in WORDS.items():
         put_text(ws, f"{STATUS}{words_row}", words, "Note", "left")
     bad = f'{utilization.TITLE}!{utilization.LINES.bad()}+COUNTIF($C${FIRST_ROW}:$C${PLANS_ROW - 1},"FAIL")'
     limit = f"$C${row}"
     wrong = f"(COUNT({limit})=0)+(COUNT({limit})=1)*(N({limit})<1)"
-    put_text(ws, f"B{BAD_ROW}", "Inputs bad: of the plan, of Utilization, and those above", "Label", "left")
+    put_text(ws, f"B{BAD_ROW}", "Inputs bad, of the plan and those above", "Label", "left")
     put(ws, f"C{BAD_ROW}", f"={bad}+{wrong}", "Calculation", "count", "right")
     on = f"COUNTIF({refined.cell(next(iter(SWITCHES)))}:{_plain(list(SWITCHES)[-1])},TRUE)"
     followed = "".join(f"-{refined.cell(name)}" for name in FOLLOWED)
@@ -243,5 +244,6 @@ def _option(ws: Worksheet, row: int, tp_row: int, place: int) -> None:
     put(ws, f"{KEY}{row}", key, "Calculation", align="right").number_format = "0.000"
     sums = [f"SUM({at('busy_replicas', e, row)}:{at('usd_per_m_tokens', e, row)})" for e in ENGINES]
     near = f"ABS({sums[0]}-{sums[1]})<=tolerance*{sums[1]}"
-    agree = f'=IF(addin_version="not installed",TRUE,{near})'
+    bad = f"$C${BAD_ROW}"  # of which nothing is right
+    agree = f'=IF((addin_version="not installed")+{bad}>0,{bad}=0,{near})'
     put(ws, f"{AGREE}{row}", agree, "Calculation", align="center")
