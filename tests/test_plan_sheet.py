@@ -108,6 +108,12 @@ def test_a_load_in_four_forms(form: str, given: dict[str, float], rate: float, t
     assert values["Plan", f"C{plan_answer.TAKEN_ROWS['gpus']}"] == {60: 62, 50: 52}[rate]  # 16.67 x 1.2 / 0.65 = 30.8
 
 
+def test_tokens_of_requests_without_any_are_no_rate(template: Path) -> None:
+    values = shown(template, typed(load_form="tokens per month", prompt_tokens=0.0, output_tokens=0.0))
+    assert values[f"C{PLAN_ROWS['rate']}"] == "no tokens"
+    assert values["B4"] == NA
+
+
 def test_a_form_that_rests_changes_nothing(template: Path) -> None:
     assert of(shown(template, typed(users=1.0, concurrent_requests=3.0, m_tokens_per_month=9.0)), "gpus") == 52
 
@@ -193,7 +199,6 @@ CASES: dict[str, Values] = {
     "concurrent": typed(load_form="concurrent requests", concurrent_requests=777.0, request_s=3.5),
     "users": typed(load_form="users and requests per day", users=5e6, peak_to_mean=3.3),
     "tokens": typed(load_form="tokens per month", m_tokens_per_month=1e5, prompt_tokens=900.0),
-    "no tokens": typed(load_form="tokens per month", prompt_tokens=0.0, output_tokens=0.0),
     "batch over the pool": cells({"batch": 192.0}, {}),
     "no load": typed(req_per_s=0.0),
     "another model": typed(model="DeepSeek-R1", tp=8.0, node_gpus=3.0, target_ms=12.0),

@@ -154,6 +154,13 @@ def plain(x: float) -> float | int:
     return int(x) if x.is_integer() else x
 
 
+def passes(at: str, argument: Number, rule: str = "") -> str:
+    """PASS where a cell holds a number within the bounds that also fulfils the rule, a formula; else FAIL."""
+    limits = [f'COUNTIF({at},"{criterion(bound)}")' for bound in (argument.low, argument.high) if bound]
+    limits += [f"{at}=INT({at})"] * argument.whole + [rule] * bool(rule)
+    return f'IF(COUNT({at})=1,CHOOSE(1+AND({",".join(limits)}),"FAIL","PASS"),"FAIL")'
+
+
 def bounds(name: str, argument: Number, at: str) -> DataValidation:
     """The registry's bounds, exactly: one bound by operator, two of different strictness by formula."""
     error = f"{name} {argument.rule} [{argument.unit}]"

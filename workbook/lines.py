@@ -14,7 +14,7 @@ from capacity.registry import atom
 
 from .chain import ADDIN, NATIVE, guarded
 from .frame import Column, header, put, put_text
-from .input_rows import bounds, criterion, plain
+from .input_rows import bounds, passes, plain
 from .plan_table import elsewhere
 from .sheets import refined
 from .style import color_checks, gray_when
@@ -156,10 +156,7 @@ def number_line(
     validation = bounds(name, argument, value)
     ws.add_data_validation(validation)
     validation.add(value)
-    limits = [f'COUNTIF({value},"{criterion(bound)}")' for bound in (argument.low, argument.high) if bound]
-    limits += [f"{value}=INT({value})"] * argument.whole + [rule] * bool(rule)
-    good = f'CHOOSE(1+AND({",".join(limits)}),"FAIL","PASS")'
-    put(ws, f"{check}{row}", f'=IF(COUNT({value})=1,{good},"FAIL")', "Check")
+    put(ws, f"{check}{row}", f"={passes(value, argument, rule)}", "Check")
     return cell
 
 

@@ -6,6 +6,7 @@ from capacity.caching import CACHING_INPUTS
 from capacity.chunked import CHUNK_INPUTS
 from capacity.headroom import HEADROOM_INPUTS
 from capacity.plan import INPUT_GROUPS as PLAN_GROUPS
+from capacity.plan import INPUTS
 from capacity.refined import INPUT_GROUPS
 
 from ..frame import FIRST_ROW, grouped_rows
@@ -137,6 +138,9 @@ OPTION_TP_LAST: Final = FIRST_ROW + len(OPTION_TPS) - 1
 BATCH_LIMIT_ROW: Final = OPTION_TP_LAST + 4  # the plan's own TP and a header stand between
 OPTION_TP_CELLS: Final = f"Options!$B${FIRST_ROW}:$B${OPTION_TP_LAST}"
 BATCH_LIMIT_CELL: Final = f"Options!$C${BATCH_LIMIT_ROW}"
+TAKEAWAY_FIRST: Final = FIRST_ROW + 1
+TAKEAWAY_LAST: Final = FIRST_ROW + len(INPUTS)
+TAKEAWAY_CELLS: Final = f"'Take-away'!$C${TAKEAWAY_FIRST}:$C${TAKEAWAY_LAST}"
 FACT_ROWS: Final = grouped_rows(INPUT_GROUPS.values())
 FACT_LAST: Final = max(FACT_ROWS.values())
 FACT_CELLS: Final = f"Facts!$F${FIRST_ROW}:$F${FACT_LAST}"
@@ -163,4 +167,5 @@ WATCHED: Final = (
     HEADROOM_CELLS,
     OPTION_TP_CELLS,
     BATCH_LIMIT_CELL,
+    TAKEAWAY_CELLS,
 )

@@ -21,6 +21,7 @@ from . import (
     refined_inputs,
     requests,
     sensitivity,
+    takeaway,
     utilization,
 )
 
@@ -40,6 +41,7 @@ MODULES: Final = (
     offers,
     options,
     compare,
+    takeaway,
     functions,
     models,
     gpus,

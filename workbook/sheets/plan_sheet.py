@@ -8,6 +8,7 @@ from typing import Final
 
 from openpyxl.formatting.rule import FormulaRule
 from openpyxl.styles import Font, PatternFill
+from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import demand
@@ -34,7 +35,7 @@ COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("What you plan for", 40),
     Column("Value", 25, "right"),
-    Column("Unit", 15),
+    Column("Unit", 18),
     Column("Meaning", 31),
     Column("", 31),
     Column("In use", 31, "right"),
@@ -119,6 +120,8 @@ def write(ws: Worksheet) -> None:
     ws.cell(PLAN_ROWS["node_gpus"], 1).value = len(LOADS) + len(PLANNED) + 3
     headline(ws, LINES)
     color_checks(ws, f"{CHECK}{FIRST_ROW}:{CHECK}{PLAN_ROWS['node_gpus']}")
+    ws.print_title_rows = "1:3"  # the header row is that of what is typed only
+    ws.row_breaks.append(Break(id=HEAD_ROW - 1))
     ws.print_area = f"A1:{CHECK}{LAST + CHART_ROWS + 1}"
 
 
