@@ -22,6 +22,7 @@ from com.sun.star.uno import Exception as UnoException
 START_WITHIN_S = 120
 STOP_WITHIN_S = 30
 RESTART = 81  # soffice's way of asking, after it has made a fresh profile, to be started again
+SCRATCH = "errors of the others"
 FORMULAS = 16  # com.sun.star.sheet.CellFlags.FORMULA
 CONTENTS = 1 | 2 | 4 | 16  # com.sun.star.sheet.CellFlags: value, date, text, formula; the style stays
 FILTERS = {".pdf": "calc_pdf_Export", ".xlsx": "Calc MS Excel 2007 XML", ".ods": "calc8"}
@@ -152,12 +153,38 @@ class Session:
 
     def formula_cells(self):
         """Every formula cell: [sheet, first column, first row, rows of values] for each rectangle of them."""
-        found = []
+        found, unclear = [], []
         for sheet in self._document.Sheets:
-            for area in sheet.queryContentCells(FORMULAS):
-                where = area.RangeAddress
-                found.append([sheet.Name, where.StartColumn, where.StartRow, _values(area)])
+            areas = sheet.queryContentCells(FORMULAS).getRangeAddresses()
+            if not areas:
+                continue
+            # all values in one request, and all errors in another: thousands of cells are read many times over
+            last = max(a.EndColumn for a in areas), max(a.EndRow for a in areas)
+            data = sheet.getCellRangeByPosition(0, 0, *last).getDataArray()
+            for a in areas:
+                rows = [list(data[i][a.StartColumn : a.EndColumn + 1]) for i in range(a.StartRow, a.EndRow + 1)]
+                found.append([sheet.Name, a.StartColumn, a.StartRow, rows])
+                unclear += [
+                    (rows[i], j, f"${sheet.Name!r}.{_column(a.StartColumn + j)}{a.StartRow + i + 1}")
+                    for i, row in enumerate(rows)
+                    for j, x in enumerate(row)
+                    if x is None or x == ""
+                ]
+        for (row, j, _), code in zip(unclear, self._errors([at for *_, at in unclear]), strict=True):
+            row[j] = "" if code is None else {"error": ERRORS.get(code, f"Err:{code}")}
         return found
+
+    def _errors(self, cells):
+        """The code of each cell's error, None where there is none: asked by formulas on a sheet of their own."""
+        if not cells:
+            return []
+        sheets = self._document.Sheets
+        sheets.insertNewByName(SCRATCH, sheets.Count)
+        column = sheets.getByName(SCRATCH).getCellRangeByPosition(0, 0, 0, len(cells) - 1)
+        column.setFormulaArray([[f"=IFERROR(ERRORTYPE({at});0)"] for at in cells])
+        codes = [int(code) or None for (code,) in column.getDataArray()]
+        sheets.removeByName(SCRATCH)
+        return codes
 
     def recalculate(self):
         """Calculate every formula again; seconds that it took."""
@@ -203,6 +230,15 @@ def _values(area):
         [_value(area.getCellByPosition(j, i), x) if x is None or x == "" else x for j, x in enumerate(row)]
         for i, row in enumerate(area.getDataArray())
     ]
+
+
+def _column(index):
+    """The letters of a column, counted from 0."""
+    letters = ""
+    while index >= 0:
+        index, letter = divmod(index, 26)
+        letters, index = chr(65 + letter) + letters, index - 1
+    return letters
 
 
 def _data(cell):
