@@ -3,7 +3,6 @@
 from typing import Final
 
 from capacity.plan import INPUTS, SECTIONS, STEPS, Step
-from capacity.registry import atom
 
 from .chain import ADDIN, NATIVE, guarded
 from .frame import Column, grouped_rows, letter
@@ -89,4 +88,4 @@ def formula(step: Step, engine: str, case: str) -> str:
 
     cells = {a: "+".join(ref(n) for n in source.split("+")) for a, source in step.sources().items()}
     text = step.function.formula(cells) if engine == ADDIN else step.function.native_formula(cells)
-    return guarded(step, text, {n: atom(ref(n)) for n in (*INPUTS, *(s.name for s in STEPS))})
+    return guarded(step, text, ref)

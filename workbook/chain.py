@@ -4,7 +4,8 @@ Two complete chains: an Add-in cell refers to the Add-in cells above it, a Nativ
 Value takes one of them. The first row that differs is the fault.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from openpyxl.worksheet.worksheet import Worksheet
@@ -90,8 +91,7 @@ class Chain:
             NATIVE: spec.native_formula(self.refs(step, NATIVE)),
         }
         for column, formula in formulas.items():
-            names = {n: atom(self.ref(n, column)) for n in self.rows}
-            formulas[column] = guarded(step, formula, names)
+            formulas[column] = guarded(step, formula, partial(self.ref, column=column))
         self._line(ws, step.name, order, step.quantity, spec.words, spec.unit, formulas)
         row = self.rows[step.name]
         put_text(ws, (row, 8), f"={self.paste(step)}", "Code", "left")
@@ -134,9 +134,21 @@ class Chain:
         ws.row_dimensions[row].height = 27
 
 
-def guarded(step: Step, formula: str, names: Mapping[str, str]) -> str:
-    """The formula, or the guard's words where it has no number."""
+class _Names(dict[str, str]):
+    """The cells of names, each looked up when a text asks for it: a chain has many, and a guard few."""
+
+    def __init__(self, ref: Callable[[str], str]) -> None:
+        super().__init__()
+        self._ref = ref
+
+    def __missing__(self, name: str) -> str:
+        return atom(self._ref(name))
+
+
+def guarded(step: Step, formula: str, ref: Callable[[str], str]) -> str:
+    """The formula, or the guard's words where it has no number; ref: where a name's figure stands."""
     if step.guard is None:
         return f"={formula}"
+    names = _Names(ref)
     words = step.guard.shows.format_map(names) if step.guard.shows else f'"{step.guard.words}"'
     return f"=IF({step.guard.native.format_map(names)},{words},{formula})"

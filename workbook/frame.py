@@ -2,10 +2,14 @@
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
+from openpyxl import Workbook
 from openpyxl.cell import Cell
 from openpyxl.styles import Alignment
+from openpyxl.styles.cell_style import StyleArray
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.hyperlink import Hyperlink
 from openpyxl.worksheet.worksheet import Worksheet
@@ -17,6 +21,10 @@ from .style import BAD, GOOD, color_words, format_of
 HEADER_ROW: Final = 5
 FIRST_ROW: Final = 6
 MASTER: Final = '=IF(checks_failed=0,"All checks PASS",checks_failed&" FAIL: see Checks")'
+
+
+# What openpyxl makes of a style, a unit and an alignment, by workbook: to make it for each cell takes most of a build.
+_LOOKS: Final[WeakKeyDictionary[Workbook, dict[tuple[str, str, str], StyleArray]]] = WeakKeyDictionary()
 
 
 class Column(NamedTuple):
@@ -91,6 +99,10 @@ def put(ws: Worksheet, at: str | tuple[int, int], value: Any, style: str, unit: 
     """Write a cell in a named style; a text is a formula only if this package wrote it as one."""
     cell: Cell = ws[at] if isinstance(at, str) else ws.cell(*at)
     cell.value = value
+    looks = _LOOKS.setdefault(ws.parent, {})
+    if (style, unit, align) in looks:
+        cell._style = copy(looks[style, unit, align])
+        return cell
     cell.style = style
     if unit:
         cell.number_format = format_of(unit)
@@ -101,6 +113,7 @@ def put(ws: Worksheet, at: str | tuple[int, int], value: Any, style: str, unit: 
             wrap_text=cell.alignment.wrap_text,
             indent=1 if align == "left" else 0,
         )
+    looks[style, unit, align] = copy(cell._style)
     return cell
 
 

@@ -1,6 +1,7 @@
 """Inputs and steps of a sheet of its own, one below the other: label, value, unit; both engines beside the print."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from openpyxl.cell import Cell
@@ -10,13 +11,11 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.arguments import Number
 from capacity.plan import Step
-from capacity.registry import atom
 
 from .chain import ADDIN, NATIVE, guarded
 from .frame import Column, header, put, put_text
 from .input_rows import bounds, passes, plain
 from .plan_table import elsewhere
-from .sheets import refined
 from .style import color_checks, gray_when
 
 VALUE: Final = "C"
@@ -128,8 +127,7 @@ class Lines:
     def _formula(self, step: Step, engine: str) -> str:
         cells = {a: "+".join(self._ref(n, engine) for n in s.split("+")) for a, s in step.sources().items()}
         formula = step.function.formula(cells) if engine == ADDIN else step.function.native_formula(cells)
-        names = (*refined.ROWS, *self.rows, *self.taken)
-        return guarded(step, formula, {name: atom(self._ref(name, engine)) for name in names})
+        return guarded(step, formula, partial(self._ref, engine=engine))
 
     def _ref(self, name: str, engine: str) -> str:
         if name.isdigit():  # a neutral figure in the place of an input

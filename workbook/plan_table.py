@@ -5,6 +5,7 @@ blocks of cells beside the printed area; everything else comes from the sheet Re
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from openpyxl.utils import get_column_letter
@@ -13,7 +14,6 @@ from openpyxl.worksheet.worksheet import Worksheet
 from capacity.arguments import Number
 from capacity.plan import INPUTS, STEPS, Choice, Step
 from capacity.refined import REFINED_INPUTS, SECTIONS, SHARED
-from capacity.registry import atom
 
 from .chain import ADDIN, NATIVE, VALUE, guarded
 from .frame import Column, put
@@ -172,8 +172,7 @@ class PlanTable:
         spec = entry.function
         cells = {a: "+".join(self._ref(n, engine, row) for n in s.split("+")) for a, s in entry.sources().items()}
         formula = spec.formula(cells) if engine == ADDIN else spec.native_formula(cells)
-        rows = (*refined.ROWS, *self.names, *self.own, *(name for name, _ in self.above))
-        return guarded(entry, formula, {n: atom(self._ref(n, engine, row)) for n in rows})
+        return guarded(entry, formula, partial(self._ref, engine=engine, row=row))
 
     def _too_long(self, first: int) -> tuple[str, ...]:
         """What must stand in the row itself, so that no formula is longer than the standard has it."""

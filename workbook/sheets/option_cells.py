@@ -1,6 +1,7 @@
 """Where the cells of an option stand, and the formulas of its steps, for both engines."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from openpyxl.utils import get_column_letter
@@ -21,7 +22,6 @@ from capacity.options import (
     WEIGHTS,
 )
 from capacity.plan import Step, step_named
-from capacity.registry import atom
 
 from ..chain import ADDIN, NATIVE, guarded
 from ..frame import FIRST_ROW, Column, put
@@ -175,7 +175,7 @@ class Cells:
         sources = {a: s.replace("dense_read_gb+experts_gb", "read_gb") for a, s in step.sources().items()}
         cells = {a: "+".join(self.ref(n, engine) for n in s.split("+")) for a, s in sources.items()}
         formula = step.function.formula(cells) if engine == ADDIN else step.function.native_formula(cells)
-        return guarded(step, formula, _Names(lambda name: atom(self.ref(name, engine))))
+        return guarded(step, formula, partial(self.ref, engine=engine))
 
     def _room(self) -> str:
         linked, memory = f"{LINKED}{self.row}", self.ref("gpu_gb", NATIVE)
@@ -198,17 +198,6 @@ class Cells:
 def words_at(words: str) -> str:
     """The cell that has these words."""
     return f"{STATUS}${WORDS[words]}"
-
-
-class _Names(dict[str, str]):
-    """The names of a guard, each found when it is asked for."""
-
-    def __init__(self, find: Callable[[str], str]) -> None:
-        super().__init__()
-        self._find = find
-
-    def __missing__(self, name: str) -> str:
-        return self._find(name)
 
 
 # The words of an obstacle stand beside the shared figures: formulas stay short.

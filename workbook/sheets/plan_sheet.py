@@ -212,7 +212,7 @@ def _both(ws: Worksheet, row: int, step: Step, cells: dict[str, str]) -> str:
     unit, formulas = step.function.unit, {ADDINS: step.function.formula(given)}
     formulas[NATIVES] = step.function.native_formula(given)
     for column, formula in formulas.items():
-        put(ws, f"{column}{row}", guarded(step, formula, cells), "Calculation", unit, "right")
+        put(ws, f"{column}{row}", guarded(step, formula, cells.__getitem__), "Calculation", unit, "right")
     same = f"ABS(N({ADDINS}{row})-N({NATIVES}{row}))<=tolerance*MAX(1,N({NATIVES}{row}))"
     put(ws, f"{AGREE}{row}", f'=IF(addin_version="not installed",TRUE,{same})', "Calculation", align="center")
     return f"${NATIVES}${row}"

@@ -9,7 +9,6 @@ from typing import Final
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.plan import INPUTS, STEPS
-from capacity.registry import atom
 
 from ..chain import guarded
 from ..check import Check
@@ -66,7 +65,7 @@ def write(ws: Worksheet) -> None:
         row = ROWS[step.name]
         cells = {name: f"C{r}" for name, r in ROWS.items()}
         given = {a: "+".join(cells[n] for n in s.split("+")) for a, s in step.sources().items()}
-        formula = guarded(step, step.function.native_formula(given), {n: atom(c) for n, c in cells.items()})
+        formula = guarded(step, step.function.native_formula(given), cells.__getitem__)
         _texts(ws, row, order, step.quantity, step.function.unit)
         if all(source in INPUTS for source in step.sources().values()):  # the others take #N/A from their own
             formula = f"=IF(C{BAD_ROW}>0,NA(),{formula.removeprefix('=')})"
