@@ -4,6 +4,7 @@
 """
 
 from .constants import read_constants, shipped
+from .nearest import Measured, nearest
 from .prediction import Prediction, Range, predict, predict_rows
 
-__all__ = ["Prediction", "Range", "predict", "predict_rows", "read_constants", "shipped"]
+__all__ = ["Measured", "Prediction", "Range", "nearest", "predict", "predict_rows", "read_constants", "shipped"]

@@ -21,12 +21,13 @@ from .bands import HEADER
 from .batch import Sample, errors, sample
 from .constants import TERMS, Fitted, as_text, shipped
 from .fitting import UNKNOWNS, Vector, constants_at, fit, left_out, predicted, rounded
+from .nearest import MEASURED
 from .rows import METRICS, Row, read, rows
 from .validation import FILE as SCORES
 from .validation import Score, scores
 
 DATA: Final = Path(__file__).parents[1] / "data"
-MEASURED: Final = DATA / "measurements.csv"
+
 CONSTANTS: Final = "constants.json"
 COLLECTED: Final = "2026-11-29"
 
