@@ -47,6 +47,7 @@ def test_the_domain_needs_the_standard_library_only() -> None:
         "cli/doctor.py": {"typer", "rich"},
         "cli/evidence.py": {"typer"},
         "cli/output.py": {"typer", "rich"},
+        "cli/residency.py": {"typer"},
         "doctor.py": {"packaging"},
         "doctor_workbook.py": {"openpyxl"},
         "evidence/plot.py": {"matplotlib"},

@@ -139,7 +139,7 @@ def _made(
     dp: float,
     assumed: str,
 ) -> Setup:
-    f = {name: _known(facts, name) for name in _FACTS}
+    f = {name: known(facts, name) for name in _FACTS}
     n = tp * pp * dp
     shard = 1.0 if dp > 1 else tp  # attention-DP holds all but the experts whole
     experts = f["routed_expert_params"]
@@ -166,10 +166,10 @@ def _made(
         "prompt_expert_params": experts * share / n,
         "tp": tp,
         "dp": dp,
-        "bandwidth": _known(hardware, "bandwidth_tb_s") * 1e12,
-        "link": _known(hardware, "interconnect_gb_s_bidir") / 2 * 1e9 if tp > 1 else 1.0,
+        "bandwidth": known(hardware, "bandwidth_tb_s") * 1e12,
+        "link": known(hardware, "interconnect_gb_s_bidir") / 2 * 1e9 if tp > 1 else 1.0,
         "memory": usable_bytes(hardware),
-        "bf16_flops": _known(hardware, "bf16_tflops") * 1e12,
+        "bf16_flops": known(hardware, "bf16_tflops") * 1e12,
         "dense_flops": form.dense_flops,
         "expert_flops": form.expert_flops,
     }
@@ -197,7 +197,8 @@ _FACTS: Final = (
 )
 
 
-def _known(row: catalogue.Row, fact: str) -> float:
+def known(row: catalogue.Row, fact: str) -> float:
+    """A fact that must be there; raises NotKnown."""
     value = row[fact]
     if value is None:
         raise NotKnown(fact, str(row["name"]))
@@ -206,8 +207,8 @@ def _known(row: catalogue.Row, fact: str) -> float:
 
 def usable_bytes(hardware: catalogue.Row) -> float:
     """Memory as CUDA reports it; where nobody has published it, the vendor's figure as GiB less 1.5%."""
-    known = hardware["usable_gb"]
-    return float(known) * 1e9 if known is not None else _known(hardware, "memory_gb") * 2**30 * _GIB_SHARE
+    published = hardware["usable_gb"]
+    return known(hardware, "memory_gb") * 2**30 * _GIB_SHARE if published is None else float(published) * 1e9
 
 
 def _format(facts: catalogue.Row, hardware: catalogue.Row, quant: str) -> _Format:
@@ -218,7 +219,7 @@ def _format(facts: catalogue.Row, hardware: catalogue.Row, quant: str) -> _Forma
     """
     native = str(facts["native_format"] or "")
     if quant == "native" or (native in ("mxfp4", "int4", "fp4") and quant != "bf16"):
-        dense, experts = _known(facts, "native_dense_bytes_per_param"), _known(facts, "native_expert_bytes_per_param")
+        dense, experts = known(facts, "native_dense_bytes_per_param"), known(facts, "native_expert_bytes_per_param")
         dense_type = "bf16" if dense > 1.5 else "fp8" if dense > 0.9 else native
         return _Format(dense, experts, _peak(hardware, dense_type), _peak(hardware, native), quantized=native != "bf16")
     per_param, peak = QUANTIZATIONS[quant].bytes_per_param, _peak(hardware, quant)
@@ -232,8 +233,8 @@ def _peak(hardware: catalogue.Row, quant: str) -> float:
     widened = {"fp4": ("fp4", "fp8", "bf16"), "mxfp4": ("fp8", "bf16"), "fp8": ("fp8", "bf16")}.get(quant, ("bf16",))
     if quant == "mxfp4" and hardware["fp4_tflops"] is None:
         widened = ("bf16",)
-    known = [hardware[f"{name}_tflops"] for name in widened if hardware[f"{name}_tflops"] is not None]
-    return float(known[0] or 0) * 1e12 if known else _known(hardware, "bf16_tflops")
+    name = next((name for name in widened if hardware[f"{name}_tflops"] is not None), "bf16")
+    return known(hardware, f"{name}_tflops") * 1e12
 
 
 def _usual_kv(facts: catalogue.Row, hardware: catalogue.Row, quant: str, engine: str) -> str:
