@@ -77,6 +77,12 @@ def frame(
     ws.protection.formatColumns = ws.protection.formatRows = ws.protection.formatCells = False
 
 
+def one_page(ws: Worksheet) -> None:
+    """Print the sheet on one page, upright."""
+    ws.page_setup.orientation = "portrait"
+    ws.page_setup.fitToHeight = 1
+
+
 def header(ws: Worksheet, row: int, columns: Iterable[Column], first: int = 1) -> None:
     """A header row from a column on, aligned like the cells below it."""
     for i, column in enumerate(columns, first):

@@ -8,7 +8,6 @@ from typing import Final
 
 from openpyxl.formatting.rule import FormulaRule
 from openpyxl.styles import Font, PatternFill
-from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import demand
@@ -19,7 +18,7 @@ from capacity.terms import ReqPerS
 from ..chain import ADDIN, NATIVE, guarded
 from ..charts import CHART_ROWS
 from ..check import Check
-from ..frame import FIRST_ROW, Column, frame, put, put_text, section
+from ..frame import FIRST_ROW, Column, frame, one_page, put, put_text, section
 from ..input_rows import choose
 from ..lines import Lines, long_text, number_line
 from ..style import CAUTION, color_checks, gray_when
@@ -121,7 +120,7 @@ def write(ws: Worksheet) -> None:
     headline(ws, LINES)
     color_checks(ws, f"{CHECK}{FIRST_ROW}:{CHECK}{PLAN_ROWS['node_gpus']}")
     ws.print_title_rows = "1:3"  # the header row is that of what is typed only
-    ws.row_breaks.append(Break(id=HEAD_ROW - 1))
+    one_page(ws)
     ws.print_area = f"A1:{CHECK}{LAST + CHART_ROWS + 1}"
 
 

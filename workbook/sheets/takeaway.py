@@ -12,7 +12,7 @@ from capacity.plan import INPUTS, STEPS
 
 from ..chain import guarded
 from ..check import Check
-from ..frame import FIRST_ROW, Column, frame, put, put_text
+from ..frame import FIRST_ROW, Column, frame, one_page, put, put_text
 from ..input_rows import bounds, passes, plain
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import inputs, refined
@@ -72,6 +72,7 @@ def write(ws: Worksheet) -> None:
         put(ws, f"C{row}", formula, "Result", step.function.unit, "right")
     _beside(ws)
     color_checks(ws, f"E{TAKEAWAY_FIRST}:E{TAKEAWAY_LAST}")
+    one_page(ws)
     ws.print_area = f"A1:I{LAST}"
 
 
