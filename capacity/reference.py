@@ -37,6 +37,8 @@ TOPICS: Final = {
     "Budget beyond GPUs": "budget_costs",
     "Chargeback": "chargeback",
     "Variance": "variance",
+    "Disaggregated": "disaggregated",
+    "Calibration": "calibration",
     "Refined: work per token": "refined_work",
     "Refined: communication": "refined_links",
     "Refined: memory": "refined_memory",

@@ -17,9 +17,11 @@ import capacity
 import capacity.plan
 from capacity.arguments import REQUIRED, Number
 from capacity.caching import CACHING_INPUTS
+from capacity.calibration import CALIBRATION_INPUTS
 from capacity.chunked import CHUNK_INPUTS
 from capacity.constants import FITTED
 from capacity.demand import LOAD_INPUTS
+from capacity.disaggregated import POOL_INPUTS
 from capacity.headroom import HEADROOM_INPUTS
 from capacity.mix import CLASS_INPUTS
 from capacity.plan import ALIASES, INPUT_GROUPS, INPUTS, STEPS
@@ -28,7 +30,7 @@ from capacity.registry import FUNCTIONS, Function, atom, find
 from capacity.units import UNITS
 from workbook import style
 from workbook.input_rows import read_notes
-from workbook.sheets import caching, mix_tables, plan_answer, utilization
+from workbook.sheets import caching, calibrate, mix_tables, plan_answer, pools, utilization
 
 STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
 KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
@@ -121,9 +123,12 @@ def test_examples_chain_exactly(name: str) -> None:
             *plan_answer.STEPS,
             *caching.STEPS,
             *caching.OWN,
+            *pools.STEPS,
+            *calibrate.STEPS,
         )
         steps = (*STEPS, *REFINED_STEPS, *own)
         fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
+        fed |= {given for given, _ in pools.LINES.given} | {*pools.LINES.taken, *POOL_INPUTS, *CALIBRATION_INPUTS}
         known = {
             *INPUTS,
             *REFINED_INPUTS,
@@ -291,7 +296,7 @@ def test_missing_arguments(spec: Function) -> None:
     by_name = dict(zip(spec.args, spec.examples, strict=True))
     for name, argument in spec.args.items():
         others = {n: x for n, x in by_name.items() if n != name}
-        if argument.default is REQUIRED:
+        if argument.default is REQUIRED and others:  # without any argument it is the worked example
             with pytest.raises(capacity.InputTypeError, match=f"^{name} is required: it was left out$"):
                 spec.public(**others)
         else:

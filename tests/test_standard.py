@@ -51,6 +51,7 @@ BLOCKS = {
     "Mix": ("B6:G11", range(6, 12)),
     "Caching": ("B19:B30", range(19, 31)),
     "Utilization": ("B6:B15", range(6, 16)),
+    "Disaggregated": ("C6:F7", range(6, 8)),
 }
 ENGINE_INPUTS = ("engine", "tolerance")
 
@@ -524,7 +525,9 @@ def test_38_charts(book: Workbook, template: Path) -> None:
     assert len(described) == len(charts) == len(xml)
     for text in xml:
         titles = ["".join(t) for t in re.findall(r"<a:t>([^<]*)</a:t>|<t>([^<]*)</t>", text)]
-        axes = [t for t in titles if re.search(r"\[(.+)\]|USD", t) or t == "Case"]  # names have no unit
+        axes = [
+            t for t in titles if re.search(r"\[(.+)\]|USD", t) or t in ("Case", "Layout", "Plan")
+        ]  # names have no unit
         assert len(axes) == 2, titles
         assert all(unit in UNITS for t in axes for unit in re.findall(r"\[(.+)\]", t))
 
@@ -586,8 +589,10 @@ def test_42_print_setup(book: Workbook) -> None:
         assert ws.print_area
         tables = (
             "Caching",
+            "Calibrate",
             "Plan",
             "Compare",
+            "Disaggregated",
             "Mix",
             "Offers",
             "Options",

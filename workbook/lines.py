@@ -36,14 +36,17 @@ class Lines:
         taken: Mapping[str, str] | None = None,
         bad: str = "facts_bad",
         follows: Mapping[str, str] | None = None,
+        given: Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         """rows: of the first input and of the first step; columns: of "check", "agree" and each engine.
 
         rules: what an input must fulfil beside its bounds, with {name} for each input. taken: what stands elsewhere on
         the sheet, for both engines. bad: how many inputs elsewhere are out of bounds.
-        follows: input -> the cell whose value it has until it is typed over.
+        follows: input -> the cell whose value it has until it is typed over. given: name and engine -> a cell of the
+        sheet that this engine has.
         """
         self.inputs, self.steps, self.columns = dict(inputs), tuple(steps), dict(columns)
+        self.given = given or {}
         self.rules, self.taken, self._bad, self.follows = rules or {}, taken or {}, bad, follows or {}
         self.rows = {name: rows[0] + i for i, name in enumerate(inputs)}
         self.rows |= {step.name: rows[1] + i for i, step in enumerate(steps)}
@@ -134,6 +137,8 @@ class Lines:
             return name
         if name in self.taken:
             return self.taken[name]
+        if (name, engine) in self.given:
+            return self.given[name, engine]
         if name in self.inputs:
             return f"{VALUE}{self.rows[name]}"
         return f"{self.columns[engine]}{self.rows[name]}" if name in self.rows else elsewhere(name, engine)

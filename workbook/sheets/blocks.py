@@ -3,6 +3,7 @@
 from typing import Final, NamedTuple
 
 from capacity.caching import CACHING_INPUTS
+from capacity.calibration import CALIBRATION_INPUTS
 from capacity.chunked import CHUNK_INPUTS
 from capacity.headroom import HEADROOM_INPUTS
 from capacity.plan import INPUT_GROUPS as PLAN_GROUPS
@@ -138,6 +139,12 @@ OPTION_TP_LAST: Final = FIRST_ROW + len(OPTION_TPS) - 1
 BATCH_LIMIT_ROW: Final = OPTION_TP_LAST + 4  # the plan's own TP and a header stand between
 OPTION_TP_CELLS: Final = f"Options!$B${FIRST_ROW}:$B${OPTION_TP_LAST}"
 BATCH_LIMIT_CELL: Final = f"Options!$C${BATCH_LIMIT_ROW}"
+POOLS: Final = ("Prefill pool", "Decode pool")
+POOL_LAST: Final = FIRST_ROW + len(POOLS) - 1
+POOL_CELLS: Final = f"Disaggregated!$C${FIRST_ROW}:$F${POOL_LAST}"
+LINK_FIRST: Final = POOL_LAST + 5  # notes stand between
+LINK_CELLS: Final = f"Disaggregated!$C${LINK_FIRST}"
+MEASURED_CELLS: Final = f"Calibrate!$C${FIRST_ROW}:$C${FIRST_ROW + len(CALIBRATION_INPUTS) - 1}"
 TAKEAWAY_FIRST: Final = FIRST_ROW + 1
 TAKEAWAY_LAST: Final = FIRST_ROW + len(INPUTS)
 TAKEAWAY_CELLS: Final = f"'Take-away'!$C${TAKEAWAY_FIRST}:$C${TAKEAWAY_LAST}"
@@ -167,5 +174,8 @@ WATCHED: Final = (
     HEADROOM_CELLS,
     OPTION_TP_CELLS,
     BATCH_LIMIT_CELL,
+    POOL_CELLS,
+    LINK_CELLS,
+    MEASURED_CELLS,
     TAKEAWAY_CELLS,
 )
