@@ -32,7 +32,7 @@ def growth_factor(growth: Growth, months: Months) -> float:
 
 
 GrowthFactor = Annotated[float, Number("count", "growth factor: times the first month's", example=growth_factor, ge=0)]
-FirstNewUsers = Annotated[float, Number("users", "new users: that join in the first month", example=20_000, ge=0)]
+FirstNewUsers = Annotated[float, Number("users", "new users: that join in the first month", example=70_000, ge=0)]
 
 
 @function(
@@ -114,7 +114,7 @@ SessionsPerUser = Annotated[
 Turns = Annotated[float, Number("count", "turns: questions that one session asks", example=4, ge=1, whole=True)]
 RequestsPerTurn = Annotated[
     float,
-    Number("count", "model requests per turn: more than 1 where tools answer in steps", example=2, ge=1),
+    Number("count", "model requests per turn: more than 1 where tools answer in steps", example=1.5, ge=1),
 ]
 RetryShare = Annotated[
     float, Number("fraction", "retries: requests that are sent once more, per request", example=0.02, ge=0)

@@ -35,7 +35,7 @@ from capacity.units import UNITS
 from workbook import case_columns
 from workbook.frame import FIRST_ROW
 from workbook.sheets import about as about_sheet
-from workbook.sheets import audit, blocks, checks, gpus, models, refined, refined_inputs, tornado
+from workbook.sheets import audit, blocks, checks, gpus, models, money_blocks, refined, refined_inputs, tornado
 from workbook.sheets import inputs as inputs_sheet
 from workbook.sheets.facts import OWN_ROWS
 
@@ -52,6 +52,8 @@ BLOCKS = {
     "Caching": ("B19:B30", range(19, 31)),
     "Utilization": ("B6:B15", range(6, 16)),
     "Disaggregated": ("C6:F7", range(6, 8)),
+    "Demand": ("C6:C27", range(39, 75)),
+    "Week": ("G6:G173", range(6, 174)),
 }
 ENGINE_INPUTS = ("engine", "tolerance")
 
@@ -252,7 +254,7 @@ def test_16_checks_enforce_the_bounds(name: str, template: Path) -> None:
 
 def test_17_choices_from_a_range_on_the_sheet(book: Workbook) -> None:
     lists = [(ws, v) for ws in book for v in ws.data_validations.dataValidation if v.type == "list"]
-    assert {ws.title for ws, _ in lists} == {"Inputs", "Cases", "Plan", "Prices", "Sensitivity"}
+    assert {ws.title for ws, _ in lists} == {"Inputs", "Cases", "Plan", "Prices", "Sensitivity", "Demand"}
     names = {models.TITLE: catalogue.models().names, gpus.TITLE: catalogue.gpus().names}
     for ws, rule in lists:
         sheet, _, cells = rule.formula1.replace("$", "").rpartition("!")
@@ -261,6 +263,8 @@ def test_17_choices_from_a_range_on_the_sheet(book: Workbook) -> None:
             assert values == names[sheet] + [None] * OWN_ROWS
         elif ws.title == "Cases":
             assert values == list(case_columns.NAMES)
+        elif ws.title == "Demand":
+            assert values == list(money_blocks.SHAPES)
         elif ws.title == "Sensitivity":
             assert values == list(tornado.MEASURES)
         elif (sheet or ws.title) == "Inputs":
@@ -279,7 +283,7 @@ def test_18_inputs_unlocked_the_rest_locked(book: Workbook) -> None:
 
 
 def test_19_no_literals_in_formulas(book: Workbook) -> None:
-    conversions = {1e3, 1e6, 1e9, 1e12, 3600, 86_400}
+    conversions = {1e3, 1e6, 1e9, 1e12, 3600, 86_400, 60, 12, 8766}
     exempt = {2, 9}  # FLOPs per parameter, K and V, mid-reply; rounding digits
     for ws, cell in formulas(book):
         assert set(numbers(cell)) <= {0, 1} | conversions | exempt, (ws.title, cell.coordinate, cell.value)
@@ -369,7 +373,7 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
             continue
         header = header_above(cell)
         check = header in ("Check", "Input check", "As printed") or header.startswith("Check: ")
-        labels = ("Replicas", "Largest batch within the TPOT target", "GPUs billed")
+        labels = ("Replicas", "Largest batch within the TPOT target", "GPUs billed", "Whole nodes")
         native = {f"Native: {label}" for label in labels}
         count = (ws.title, cell.coordinate) in counts or header in native
         count |= header.startswith(("Native: Resident sequences", "Native: Replicas"))
@@ -593,6 +597,7 @@ def test_42_print_setup(book: Workbook) -> None:
             "Plan",
             "Compare",
             "Disaggregated",
+            "Demand",
             "Mix",
             "Offers",
             "Options",

@@ -11,6 +11,7 @@ from capacity.plan import INPUTS
 from capacity.refined import INPUT_GROUPS
 
 from ..frame import FIRST_ROW, grouped_rows
+from .money_blocks import MONEY_CELLS
 
 
 def planned(name: str) -> str:
@@ -172,6 +173,7 @@ WATCHED: Final = (
     HIT_CELLS,
     CEILING_CELLS,
     HEADROOM_CELLS,
+    *MONEY_CELLS,
     OPTION_TP_CELLS,
     BATCH_LIMIT_CELL,
     POOL_CELLS,

@@ -9,6 +9,7 @@ from . import (
     calibrate,
     cases,
     compare,
+    demand,
     disaggregated,
     functions,
     gpus,
@@ -25,6 +26,7 @@ from . import (
     sensitivity,
     takeaway,
     utilization,
+    week,
 )
 
 MODULES: Final = (
@@ -45,9 +47,11 @@ MODULES: Final = (
     compare,
     disaggregated,
     calibrate,
+    demand,
     takeaway,
     functions,
     models,
     gpus,
     prices,
+    week,
 )

@@ -1,0 +1,132 @@
+"""Rows of one pattern, such as months or hours: each row is a small chain, computed by both engines.
+
+A row may read the row above it, inputs of its sheet, and other sheets, engine by engine. The values in use stand in
+the printed area, both engines beside it, and one cell says whether they agree.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity.plan import Step
+
+from .chain import ADDIN, NATIVE, guarded
+from .frame import Column, put
+from .plan_table import elsewhere
+from .style import color_checks, gray_when
+
+ENGINES: Final = (ADDIN, NATIVE)
+Place = Callable[[str, int], str]  # of an engine and a row: a cell, or a sum of cells
+
+
+class Sum(NamedTuple):
+    """A column that adds up cells, which is left to the sheet: the same in both engines but for the cells."""
+
+    name: str
+    quantity: str
+    unit: str
+    formula: Place
+
+
+class RowTable:
+    """The working cells of rows of one pattern, and what of them is printed."""
+
+    def __init__(
+        self,
+        entries: Sequence[Step | Sum],
+        rows: range,
+        places: Mapping[str, Place | str],
+        printed: Mapping[str, str],
+        beside: tuple[int, str, str],
+    ) -> None:
+        """places: what the entries take from elsewhere; printed: entry -> column of the value in use.
+
+        beside: the first working column, the column of checks, and the cell that counts bad inputs.
+        """
+        self.entries, self.rows, self.printed = tuple(entries), rows, dict(printed)
+        self.places = dict(places)
+        self.names = tuple(entry.name for entry in self.entries)
+        self._agree, (self._first, self._check, self._bad) = get_column_letter(beside[0]), beside
+        self._first += 1
+
+    @property
+    def next_column(self) -> int:
+        """The number of the first column behind the working cells."""
+        return self._first + 2 * len(self.names)
+
+    def headers(self) -> list[Column]:
+        """Of the working columns."""
+        words = ("Add-in", "Native")
+        names = [f"{word}: {self._quantity(entry)}" for word in words for entry in self.entries]
+        return [Column("Engines agree", 11.5, "center"), *(Column(name, 11.5, "right") for name in names)]
+
+    def at(self, name: str, engine: str, row: int) -> str:
+        """The cell in which an engine has an entry; without an engine the value in use."""
+        if not engine:
+            return f"{self.printed[name]}{row}"
+        place = self._first + ENGINES.index(engine) * len(self.names) + self.names.index(name)
+        return f"{get_column_letter(place)}{row}"
+
+    def span(self, name: str, engine: str = "") -> str:
+        """An entry in all rows, in absolute terms."""
+        first, last = (self.at(name, engine, row) for row in (self.rows[0], self.rows[-1]))
+        letter = first.rstrip("0123456789")
+        return f"${letter}${self.rows[0]}:${letter}${last.removeprefix(letter)}"
+
+    def addin_cells(self) -> list[str]:
+        """The cells that hold calls of the add-in's functions, and those that follow them."""
+        return [self.at(name, ADDIN, row) for name in self.names for row in self.rows]
+
+    def write(self, ws: Worksheet) -> None:
+        """All cells of the rows but what the rows are called."""
+        for row in self.rows:
+            for entry in self.entries:
+                for engine in ENGINES:
+                    at = self.at(entry.name, engine, row)
+                    put(ws, at, self._formula(entry, engine, row), "Calculation", self._unit(entry), "right")
+                if entry.name in self.printed:
+                    native, addin = (self.at(entry.name, engine, row) for engine in (NATIVE, ADDIN))
+                    value = f'=IF({self._bad}>0,NA(),IF(engine_active="Native",{native},{addin}))'
+                    put(ws, f"{self.printed[entry.name]}{row}", value, "Result", self._unit(entry), "right")
+            self._checks(ws, row)
+            ws.row_dimensions[row].height = 15
+        first, last = self.rows[0], self.rows[-1]
+        for engine, idle in ((ADDIN, '="Native"'), (NATIVE, '<>"Native"')):
+            block = f"{self.at(self.names[0], engine, first)}:{self.at(self.names[-1], engine, last)}"
+            gray_when(ws, block, f"engine_active{idle}")
+        color_checks(ws, f"{self._check}{first}:{self._check}{last}")
+
+    def _checks(self, ws: Worksheet, row: int) -> None:
+        a, b = (f"{self.at(self.names[0], engine, row)}:{self.at(self.names[-1], engine, row)}" for engine in ENGINES)
+        agree = f"{self._agree}{row}"
+        # squares: a sum of absolute values of a range is not the same in every program
+        same = f"SUMPRODUCT(--(({a}-{b})^2>(tolerance*{b})^2))=0"
+        alone = f'(addin_version="not installed")+({self._bad}>0)'
+        put(ws, agree, f"=IF({alone},TRUE,{same})", "Calculation", align="center")
+        check = f'=IF({self._bad}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
+        put(ws, f"{self._check}{row}", check, "Check")
+
+    def _formula(self, entry: Step | Sum, engine: str, row: int) -> str:
+        if isinstance(entry, Sum):
+            return f"={entry.formula(engine, row)}"
+        spec = entry.function
+        cells = {a: self._ref(source, engine, row) for a, source in entry.sources().items()}
+        formula = spec.formula(cells) if engine == ADDIN else spec.native_formula(cells)
+        return guarded(entry, formula, partial(self._ref, engine=engine, row=row))
+
+    def _ref(self, name: str, engine: str, row: int) -> str:
+        if name in self.names:
+            return self.at(name, engine, row)
+        place = self.places.get(name)
+        if place is None:
+            return elsewhere(name, engine)
+        return place if isinstance(place, str) else place(engine, row)
+
+    def _quantity(self, entry: Step | Sum) -> str:
+        return entry.quantity
+
+    def _unit(self, entry: Step | Sum) -> str:
+        return entry.unit if isinstance(entry, Sum) else entry.function.unit
