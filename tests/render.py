@@ -1,4 +1,4 @@
-"""Render the template as a person sees it: python tests/render.py [FOLDER] writes a PNG per page, and docs/audit.png.
+"""Render the template as a person sees it: python tests/render.py [FOLDER] writes a PNG per page, and the README's.
 
 Needs LibreOffice with python3-uno, and pdftoppm (poppler-utils).
 """
@@ -7,13 +7,30 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from office import Office
 
 from workbook.build import build
 
-ON_THE_PAGE = ("Load in tokens", "Seed prints", "TPOT check")  # of the audit's steps
-PICTURE = Path(__file__).parent.parent / "docs" / "audit.png"
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+class Picture(NamedTuple):
+    """A page of the workbook, without the margins of the paper."""
+
+    words: tuple[str, ...]  # which together stand on no page before it
+    dpi: int
+    crop: tuple[int, int, int, int]  # left, top, width, height
+
+
+PICTURES = {
+    "plan": Picture(("What you plan for", "GPUs by decode batch"), 120, (45, 55, 925, 1110)),
+    "audit": Picture(("Load in tokens", "Seed prints", "TPOT check"), 150, (50, 65, 1655, 960)),
+    "sensitivity": Picture(("What moves the answer most?", "GPUs, USD/h or USD"), 120, (45, 60, 740, 460)),
+    "mix": Picture(("Which requests are the work?", "Share of requests and share of work"), 120, (45, 60, 1340, 790)),
+    "compare": Picture(("Which GPU, and how many", "The ten cheapest"), 120, (45, 60, 1340, 830)),
+}
 
 
 def render(folder: Path) -> None:
@@ -25,11 +42,12 @@ def render(folder: Path) -> None:
         office.recalculate()
         office.pdf(pdf)
         subprocess.run(["pdftoppm", "-r", "110", "-png", pdf, folder / "page"], check=True)
-        PICTURE.parent.mkdir(exist_ok=True)
-        number = str(page_with(pdf, ON_THE_PAGE))
-        page = ["-f", number, "-l", number, "-singlefile"]
-        crop = ["-x", "50", "-y", "65", "-W", "1655", "-H", "960"]  # the table without the margins of the paper
-        subprocess.run(["pdftoppm", "-r", "150", "-png", *page, *crop, pdf, PICTURE.with_suffix("")], check=True)
+        DOCS.mkdir(exist_ok=True)
+        for name, picture in PICTURES.items():
+            number = str(page_with(pdf, picture.words))
+            page = ["-f", number, "-l", number, "-singlefile"]
+            crop = [x for pair in zip(("-x", "-y", "-W", "-H"), map(str, picture.crop), strict=True) for x in pair]
+            subprocess.run(["pdftoppm", "-r", str(picture.dpi), "-png", *page, *crop, pdf, DOCS / name], check=True)
 
 
 def page_with(pdf: Path, words: tuple[str, ...]) -> int:
