@@ -46,7 +46,7 @@ def expert_coverage(
     experts: Experts,
     experts_per_token: ExpertsPerToken,
     verify_batch: VerifyBatch,
-    coverage_exponent: Annotated[float, fitted("coverage_exponent")] = 0.9306,
+    coverage_exponent: Annotated[float, fitted("coverage_exponent")] = 1,
 ) -> float:
     """Share of the routed experts that a decode step touches; 1 for a dense model.
 
@@ -126,12 +126,12 @@ def expert_load(
     experts_per_token: ExpertsPerToken,
     experts: Experts,
     coverage: Coverage,
-    expert_tokens: Annotated[float, fitted("expert_tokens")] = 25.8,
+    expert_tokens: Annotated[float, fitted("expert_tokens")] = 18.06,
 ) -> float:
     """Tokens for which all routed experts together compute: the batch's share, and a least for each expert touched.
 
     >>> round(expert_load(64, 8, 256, 0.85), 2)
-    23.93
+    17.35
     """
     return verify_batch * share(experts_per_token, experts) + coverage * expert_tokens
 
@@ -152,13 +152,13 @@ def expert_step_ms(
     flops_us: FlopsUs,
     expert_load: Annotated[float, Number("tokens", "tokens that the experts compute", example=expert_load, ge=0)],
     expert_parallel: ExpertParallel,
-    imbalance: Annotated[float, fitted("expert_imbalance")] = 0.1259,
+    imbalance: Annotated[float, fitted("expert_imbalance")] = 0,
     overlap_power: Power = 3,
 ) -> float:
     """Time of the routed experts in a step; 0 for a dense model.
 
     >>> expert_step_ms(0, 1, 0, 0, 1), round(expert_step_ms(20, 0.9, 30, 25, 8), 2)
-    (0.0, 19.98)
+    (0.0, 18.0)
     """
     bytes_part, flops_part = bytes_ms * coverage, flops_us * expert_load / 1e3
     return _joined(bytes_part, flops_part, overlap_power) * (1 + imbalance * (1 - 1 / expert_parallel))
@@ -174,13 +174,13 @@ def expert_step_ms(
 )
 def step_fixed_ms(
     kernels: Kernels,
-    launch_us: Annotated[float, fitted("launch_us")] = 4.244,
-    host_ms: Annotated[float, fitted("host_ms")] = 0.7488,
+    launch_us: Annotated[float, fitted("launch_us")] = 4.532,
+    host_ms: Annotated[float, fitted("host_ms")] = 0.7621,
 ) -> float:
     """Time of a step that no byte and no FLOP explains.
 
     >>> round(step_fixed_ms(1040), 2)
-    5.16
+    5.48
     """
     return host_ms + kernels * launch_us / 1e3
 

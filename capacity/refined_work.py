@@ -232,12 +232,12 @@ def activation_us(
     hidden_size: HiddenSize,
     bandwidth_tb_s: BandwidthTbS,
     attention_dp: AttentionDp,
-    activation_passes: Annotated[float, fitted("activation_passes")] = 26.32,
+    activation_passes: Annotated[float, fitted("activation_passes")] = 23.36,
 ) -> float:
     """Replica time that a token's activations spend on the memory bus.
 
     >>> round(activation_us(80, 8192, 4.8, 1), 2)
-    7.19
+    6.38
     """
     return activation_passes * layers * hidden_size * 2 / (bandwidth_tb_s * 1e12) / attention_dp * 1e6
 
@@ -252,13 +252,13 @@ def activation_us(
 )
 def prefill_fixed_ms(
     layers: Layers,
-    prefill_base_ms: Annotated[float, fitted("prefill_base_ms")] = 4.09,
-    prefill_layer_us: Annotated[float, fitted("prefill_layer_us")] = 22.43,
+    prefill_base_ms: Annotated[float, fitted("prefill_base_ms")] = 0,
+    prefill_layer_us: Annotated[float, fitted("prefill_layer_us")] = 107.4,
 ) -> float:
     """Time of a prompt that does not depend on its length.
 
     >>> round(prefill_fixed_ms(80), 2)
-    5.88
+    8.59
     """
     return prefill_base_ms + layers * prefill_layer_us / 1e3
 

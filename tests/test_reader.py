@@ -165,7 +165,7 @@ def test_an_input_that_an_older_workbook_lacks(
     assert main(["plan", "--workbook", str(path)]) == 0
     out, err = capsys.readouterr()
     assert "26 replicas" in out
-    assert err == "note: Inputs has no row for spares: 0 counts\nnote: Facts has no row for mbu_kv: 0.662 counts\n"
+    assert err == "note: Inputs has no row for spares: 0 counts\nnote: Facts has no row for mbu_kv: 0.6542 counts\n"
     path, _ = edited(plain, tmp_path, {label["batch"]: "(none)"})
     assert main(["plan", "--workbook", str(path)]) == 2
     assert capsys.readouterr().err == f"{path}: Inputs has no row with batch in the column Argument: add one\n"

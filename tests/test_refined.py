@@ -109,7 +109,7 @@ def test_behind_a_cached_prefix(cache_hit: float) -> None:
     seen = sum(i + min(i, 1_024) for i in computed)  # of full and of windowed layers, which are of one width here
     attention_s = 4 * 655_360 * seen / (2 * 989e12 * 0.5)
     dense_s = len(computed) * 2 * 70.553706496e9 / (2 * 1_979e12 * 0.5)
-    fixed_s = 4.09e-3 + 80 * 22.43e-6
+    fixed_s = 80 * 107.4e-6
     per_prompt_s = rows["prefill_us"].value * len(computed) / 1e6
     assert per_prompt_s == pytest.approx(attention_s + dense_s + fixed_s, rel=1e-3)
     assert rows["prefill_load"].value == pytest.approx(50 * per_prompt_s)
