@@ -198,8 +198,10 @@ def _input(ws: Worksheet, order: str, name: str, argument: Number) -> None:
         x = at(name, case)
         limits = f'COUNTIF({x},${LOW}{row}),OR(${HIGH}{row}="{NO_LIMIT}",COUNTIF({x},${HIGH}{row}))'
         good = f'AND({limits},OR(${WHOLE}{row}="any",{x}=INT({x})))'
-        put(ws, f"{SOUND[case]}{row}", f"=IF(COUNT({x})=1,CHOOSE(1+{good},0,1),0)", "Calculation", "count", "center")
-    put(ws, f"{CHECK}{row}", f'=IF({_all_sound(row)},"PASS","FAIL")', "Check")
+        place = f"ROWS({CASE[case]}${FIRST_INPUT}:{x})"  # among the inputs, where it is at fault; else 0
+        put(ws, f"{SOUND[case]}{row}", f"={place}*IF(COUNT({x}),1-{good},1)", "Calculation", "count", "center")
+    faults = f"{SOUND[NAMES[0]]}{row}:{SOUND[NAMES[-1]]}{row}"
+    put(ws, f"{CHECK}{row}", f'=IF(SUM({faults})=0,"PASS","FAIL")', "Check")
 
 
 def _all_sound(row: int) -> str:
@@ -215,8 +217,9 @@ def _faults(ws: Worksheet) -> None:
     labels = f"$B${FIRST_INPUT}:$B${LAST_INPUT}"
     for case, column in CASE.items():
         cells = f"{SOUND[case]}${FIRST_INPUT}:{SOUND[case]}${LAST_INPUT}"
-        put(ws, f"{column}{row}", f"=COUNTIF({cells},0)", "Calculation", "count", "right")
-        first = f'=IF({column}{row}=0,"none",INDEX({labels},MATCH(0,{cells},0)))'
+        put(ws, f"{column}{row}", f"=COUNT({cells})-COUNTIF({cells},0)", "Calculation", "count", "right")
+        # not by MATCH: LibreOffice may answer it from before the edit
+        first = f'=IF({column}{row}=0,"none",INDEX({labels},SMALL({cells},1+COUNTIF({cells},0))))'
         alone = f'=(addin_version="not installed")+({column}{row}>0)>0'  # there is nothing to compare
         put(ws, f"{SOUND[case]}{row}", alone, "Calculation", align="center")
         put(ws, f"{column}{second}", first, "Calculation", "text", "right")
