@@ -24,7 +24,7 @@ _TEXTS: Final = {
     *("name", "source", "date", "note"),
     *("hub_id", "model_type", "native_quantization", "native_format"),
     *("vendor", "usable_basis", "interconnect_kind", "confidence"),
-    *("provider", "gpu", "commitment"),
+    *("provider", "gpu", "currency", "commitment"),
     *("kind", "alias", "key"),
 }
 # a cell that begins so could be taken for a formula by a spreadsheet that reads the file

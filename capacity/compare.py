@@ -66,7 +66,7 @@ ASKED: Final = {
 
 
 def on_demand(rows: Iterable[catalogue.Row] | None = None) -> dict[str, Price]:
-    """GPU -> its price. An offer counts when it is on demand, of a GPU that it names, and one figure, not a range.
+    """GPU -> its price. An offer counts when it is on demand, in USD, of a GPU that it names, and one figure.
 
     >>> on_demand()["MI300X"]
     Price(usd_per_gpu_hour=2.59, date='2026-10-08', offers=1)
@@ -77,7 +77,8 @@ def on_demand(rows: Iterable[catalogue.Row] | None = None) -> dict[str, Price]:
     for row in catalogue.prices() if rows is None else rows:
         low, high = row["usd_per_gpu_hour_low"], row["usd_per_gpu_hour_high"]
         on_demand_ = str(row["commitment"] or "").strip().casefold().replace("-", " ") == ON_DEMAND
-        if on_demand_ and row["gpu"] and isinstance(low, float) and high in (None, low):
+        usd = row.get("currency") in (None, "USD")  # as the column's name says, where a team's row has none
+        if on_demand_ and usd and row["gpu"] and isinstance(low, float) and high in (None, low):
             found.setdefault(str(row["gpu"]), []).append((str(row["date"]), low))
     return {gpu: Price(median(x for _, x in all_), max(all_)[0], len(all_)) for gpu, all_ in found.items()}
 

@@ -36,7 +36,7 @@ def node_capital_usd(node_usd: NodeUsd, extra_share: ExtraShare) -> float:
 NodeCapitalUsd = Annotated[
     float, Number("USD", "node in place: with network and storage", example=node_capital_usd, ge=0)
 ]
-LifeYears = Annotated[float, Number("years", "life: years that a node serves", example=5, gt=0, le=50)]
+LifeYears = Annotated[float, Number("years", "life: years that a node serves", example=5, gt=0, le=12)]
 ResidualShare = Annotated[
     float, Number("fraction", "residual: what is got for it in the end, as a share", example=0.1, ge=0, le=1)
 ]

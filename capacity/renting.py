@@ -172,7 +172,7 @@ def owning_cash_usd(
     "Cash back for the nodes",
     returns="USD",
     words="(working + spare nodes) x node in place x residual, in the year in which the life ends",
-    native="({work_nodes}+{spare_nodes})*{node_capital_usd}*{residual_share}*({year}=ROUNDUP({life_years},0))",
+    native="({work_nodes}+{spare_nodes})*{node_capital_usd}*{residual_share}*({year}>={life_years})*({year}<{life_years}+1)",
     derivation="({work_nodes} + {spare_nodes} nodes) x ${node_capital_usd} x {residual_share}"
     " after {life_years} years: ${result} in year {year}",
     source="Arithmetic: the residual is got when the nodes go",

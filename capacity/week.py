@@ -184,3 +184,28 @@ def gpu_hours(replica_hours: ReplicaHours, tp: Tp) -> float:
     8736.0
     """
     return replica_hours * tp
+
+
+StaticGpuHours = Annotated[
+    float, Number("GPU-h", "static GPU-hours: of a fleet that stands for the peak", example=gpu_hours, ge=0)
+]
+FollowingGpuHours = Annotated[
+    float, Number("GPU-h", "following GPU-hours: of a fleet that follows the load", example=7_000, ge=0)
+]
+
+
+@function(
+    "GPU-hours saved by following the load",
+    returns="GPU-h",
+    words="static GPU-hours - following GPU-hours, at least 0",
+    native="MAX(0,{static_gpu_hours}-{following_gpu_hours})",
+    derivation="{static_gpu_hours} GPU-h static - {following_gpu_hours} following the load = {result} saved",
+    source="Arithmetic: saved only where the provider takes GPUs back by the hour",
+)
+def saved_gpu_hours(static_gpu_hours: StaticGpuHours, following_gpu_hours: FollowingGpuHours) -> float:
+    """GPU-hours that need not be paid for when the fleet follows the load.
+
+    >>> saved_gpu_hours(8736, 7000)
+    1736.0
+    """
+    return maximum(0.0, static_gpu_hours - following_gpu_hours)

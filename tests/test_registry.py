@@ -43,10 +43,10 @@ STAGE_2 = "MODEL GPU PLAN"
 MONEY = """growth months first_new_users kept_before new_before first_retention later_retention sessions_per_user
 turns requests_per_turn retry_share system per_turn output reasoning_tokens first_tokens tokens_per_request
 batch_tokens deadline_h peak_load mean_load hour_share warm_replicas running_before start_minutes batch_left
-batch_replicas replica_hours contract_gpus start_month term_months ramp_share month gpu_months level_gpus level_hours
-span_hours reserved_price on_demand_price needed_gpu_hours used_gpu_hours committed_gpu_hours node_usd extra_share
-life_years residual_share capital_rate node_kw pue usd_per_kwh usd_per_kw_month support_share work_nodes spare_nodes
-load year"""
+batch_replicas following_gpu_hours static_gpu_hours replica_hours contract_gpus start_month term_months ramp_share
+month gpu_months level_gpus level_hours span_hours reserved_price on_demand_price needed_gpu_hours used_gpu_hours
+committed_gpu_hours node_usd extra_share life_years residual_share capital_rate node_kw pue usd_per_kwh
+usd_per_kw_month support_share work_nodes spare_nodes load year"""
 
 SPECS = [pytest.param(spec, id=name) for name, spec in FUNCTIONS.items()]
 NUMERIC = [pytest.param(spec, id=name) for name, spec in FUNCTIONS.items() if spec.native]

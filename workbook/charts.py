@@ -12,13 +12,13 @@ from .style import NAVY
 
 CHART_ROWS: Final = 19  # rows that a chart covers
 PALE: Final = "F4B183"  # told apart from navy in gray as well
-COLORS: Final = ("9C0006", "2E75B6", "595959")  # told apart by dash as well
+COLORS: Final = ("9C0006", "2E75B6", "595959", "548235")  # told apart by dash as well
 
 
 def line_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str, lines: Mapping[str, str]) -> None:
     """Lines over the same categories; `lines` maps a name to its cells."""
     chart = LineChart()
-    for (name, cells), color, dash in zip(lines.items(), COLORS, ("solid", "solid", "dash"), strict=False):
+    for (name, cells), color, dash in zip(lines.items(), COLORS, ("solid", "solid", "dash", "sysDot"), strict=False):
         series = _series(ws, name, cells)
         series.graphicalProperties.line.solidFill = color
         series.graphicalProperties.line.dashStyle = dash

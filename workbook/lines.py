@@ -17,6 +17,7 @@ from .frame import Column, header, put, put_text
 from .input_rows import bounds, passes, plain
 from .plan_table import elsewhere
 from .style import color_checks, gray_when
+from .sums import Sum, unit_of
 
 VALUE: Final = "C"
 UNIT: Final = "D"
@@ -29,7 +30,7 @@ class Lines:
     def __init__(
         self,
         inputs: Mapping[str, Number],
-        steps: Sequence[Step],
+        steps: Sequence[Step | Sum],
         rows: tuple[int, int],
         columns: Mapping[str, str],
         rules: Mapping[str, str] | None = None,
@@ -71,7 +72,7 @@ class Lines:
 
     def bad(self) -> str:
         """The cell that counts inputs out of bounds, with those of Inputs and Facts."""
-        return f"${self.columns['agree']}${self.last_input}"
+        return f"${self.columns['agree']}${self.last_input}" if self.inputs else self._bad
 
     def addin_cells(self) -> list[str]:
         """The cells that hold calls of the add-in's functions."""
@@ -94,9 +95,10 @@ class Lines:
         """All rows. notes: what an input is for."""
         for order, (name, argument) in enumerate(self.inputs.items(), 1):
             self._input(ws, order, name, argument, notes[name])
-        checks = f"{self.columns['check']}{self._first}:{self.columns['check']}{self.last_input}"
-        count = f'={self._bad}+COUNTIF({checks},"FAIL")'
-        put(ws, f"{self.columns['agree']}{self.last_input}", count, "Calculation", "count", "center")
+        if self.inputs:
+            checks = f"{self.columns['check']}{self._first}:{self.columns['check']}{self.last_input}"
+            count = f'={self._bad}+COUNTIF({checks},"FAIL")'
+            put(ws, f"{self.columns['agree']}{self.last_input}", count, "Calculation", "count", "center")
         for order, step in enumerate(self.steps, 1):
             self._step(ws, order, step)
         column = self.columns["check"]
@@ -112,9 +114,9 @@ class Lines:
         if name in self.follows:
             cell.value = f"={self.follows[name]}"
 
-    def _step(self, ws: Worksheet, order: int, step: Step) -> None:
-        row, unit = self.rows[step.name], step.function.unit
-        _texts(ws, row, order, step.quantity, unit, step.function.words)
+    def _step(self, ws: Worksheet, order: int, step: Step | Sum) -> None:
+        row, unit = self.rows[step.name], unit_of(step)
+        _texts(ws, row, order, step.quantity, unit, step.words if isinstance(step, Sum) else step.function.words)
         for engine in (ADDIN, NATIVE):
             put(ws, f"{self.columns[engine]}{row}", self._formula(step, engine), "Calculation", unit, "right")
         a, b = (f"{self.columns[engine]}{row}" for engine in (ADDIN, NATIVE))
@@ -127,7 +129,9 @@ class Lines:
         check = f'=IF({self.bad()}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
         put(ws, f"{self.columns['check']}{row}", check, "Check")
 
-    def _formula(self, step: Step, engine: str) -> str:
+    def _formula(self, step: Step | Sum, engine: str) -> str:
+        if isinstance(step, Sum):
+            return f"={step.formula(engine, self.rows[step.name])}"
         cells = {a: "+".join(self._ref(n, engine) for n in s.split("+")) for a, s in step.sources().items()}
         formula = step.function.formula(cells) if engine == ADDIN else step.function.native_formula(cells)
         return guarded(step, formula, partial(self._ref, engine=engine))

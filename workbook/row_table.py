@@ -6,7 +6,7 @@ the printed area, both engines beside it, and one cell says whether they agree.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
@@ -17,18 +17,9 @@ from .chain import ADDIN, NATIVE, guarded
 from .frame import Column, put
 from .plan_table import elsewhere
 from .style import color_checks, gray_when
+from .sums import Place, Sum, unit_of
 
 ENGINES: Final = (ADDIN, NATIVE)
-Place = Callable[[str, int], str]  # of an engine and a row: a cell, or a sum of cells
-
-
-class Sum(NamedTuple):
-    """A column that adds up cells, which is left to the sheet: the same in both engines but for the cells."""
-
-    name: str
-    quantity: str
-    unit: str
-    formula: Place
 
 
 class RowTable:
@@ -40,15 +31,19 @@ class RowTable:
         rows: range,
         places: Mapping[str, Place | str],
         printed: Mapping[str, str],
-        beside: tuple[int, str, str],
+        beside: tuple[int, str, str | Callable[[int], str]],
     ) -> None:
         """places: what the entries take from elsewhere; printed: entry -> column of the value in use.
 
-        beside: the first working column, the column of checks, and the cell that counts bad inputs.
+        beside: the first working column, the column of checks, and what counts bad inputs: a cell, or of a row.
         """
         self.entries, self.rows, self.printed = tuple(entries), rows, dict(printed)
         self.places = dict(places)
         self.names = tuple(entry.name for entry in self.entries)
+        words = tuple(entry.name for entry in self.entries if isinstance(entry, Step) and entry.guard)
+        self._numbers = self.names[: len(self.names) - len(words)]
+        if words != self.names[len(self._numbers) :]:
+            raise ValueError(f"what may be words comes last: {', '.join(words)}")
         self._agree, (self._first, self._check, self._bad) = get_column_letter(beside[0]), beside
         self._first += 1
 
@@ -60,7 +55,7 @@ class RowTable:
     def headers(self) -> list[Column]:
         """Of the working columns."""
         words = ("Add-in", "Native")
-        names = [f"{word}: {self._quantity(entry)}" for word in words for entry in self.entries]
+        names = [f"{word}: {entry.quantity}" for word in words for entry in self.entries]
         return [Column("Engines agree", 11.5, "center"), *(Column(name, 11.5, "right") for name in names)]
 
     def at(self, name: str, engine: str, row: int) -> str:
@@ -70,11 +65,14 @@ class RowTable:
         place = self._first + ENGINES.index(engine) * len(self.names) + self.names.index(name)
         return f"{get_column_letter(place)}{row}"
 
+    def unit(self, name: str) -> str:
+        """The unit of an entry."""
+        return unit_of(self.entries[self.names.index(name)])
+
     def span(self, name: str, engine: str = "") -> str:
         """An entry in all rows, in absolute terms."""
-        first, last = (self.at(name, engine, row) for row in (self.rows[0], self.rows[-1]))
-        letter = first.rstrip("0123456789")
-        return f"${letter}${self.rows[0]}:${letter}${last.removeprefix(letter)}"
+        letter = self.at(name, engine, self.rows[0]).rstrip("0123456789")
+        return f"${letter}${self.rows[0]}:${letter}${self.rows[-1]}"
 
     def addin_cells(self) -> list[str]:
         """The cells that hold calls of the add-in's functions, and those that follow them."""
@@ -86,11 +84,11 @@ class RowTable:
             for entry in self.entries:
                 for engine in ENGINES:
                     at = self.at(entry.name, engine, row)
-                    put(ws, at, self._formula(entry, engine, row), "Calculation", self._unit(entry), "right")
+                    put(ws, at, self._formula(entry, engine, row), "Calculation", unit_of(entry), "right")
                 if entry.name in self.printed:
                     native, addin = (self.at(entry.name, engine, row) for engine in (NATIVE, ADDIN))
-                    value = f'=IF({self._bad}>0,NA(),IF(engine_active="Native",{native},{addin}))'
-                    put(ws, f"{self.printed[entry.name]}{row}", value, "Result", self._unit(entry), "right")
+                    value = f'=IF({self._bad_of(row)}>0,NA(),IF(engine_active="Native",{native},{addin}))'
+                    put(ws, f"{self.printed[entry.name]}{row}", value, "Result", unit_of(entry), "right")
             self._checks(ws, row)
             ws.row_dimensions[row].height = 15
         first, last = self.rows[0], self.rows[-1]
@@ -99,14 +97,26 @@ class RowTable:
             gray_when(ws, block, f"engine_active{idle}")
         color_checks(ws, f"{self._check}{first}:{self._check}{last}")
 
+    def lead(self, ws: Worksheet, row: int, names: Sequence[str]) -> None:
+        """Some entries of a row above the first, from which that takes what was before."""
+        for entry in (entry for entry in self.entries if entry.name in names):
+            for engine in ENGINES:
+                at = self.at(entry.name, engine, row)
+                put(ws, at, self._formula(entry, engine, row), "Calculation", unit_of(entry), "right")
+
+    def _bad_of(self, row: int) -> str:
+        return self._bad if isinstance(self._bad, str) else self._bad(row)
+
     def _checks(self, ws: Worksheet, row: int) -> None:
-        a, b = (f"{self.at(self.names[0], engine, row)}:{self.at(self.names[-1], engine, row)}" for engine in ENGINES)
+        # what may be words comes of the numbers before it, and each engine's is compared where it prints
+        first, last = self._numbers[0], self._numbers[-1]
+        a, b = (f"{self.at(first, engine, row)}:{self.at(last, engine, row)}" for engine in ENGINES)
         agree = f"{self._agree}{row}"
         # squares: a sum of absolute values of a range is not the same in every program
         same = f"SUMPRODUCT(--(({a}-{b})^2>(tolerance*{b})^2))=0"
-        alone = f'(addin_version="not installed")+({self._bad}>0)'
+        alone = f'(addin_version="not installed")+{self._bad_of(row)}'
         put(ws, agree, f"=IF({alone},TRUE,{same})", "Calculation", align="center")
-        check = f'=IF({self._bad}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
+        check = f'=IF({self._bad_of(row)}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
         put(ws, f"{self._check}{row}", check, "Check")
 
     def _formula(self, entry: Step | Sum, engine: str, row: int) -> str:
@@ -124,9 +134,3 @@ class RowTable:
         if place is None:
             return elsewhere(name, engine)
         return place if isinstance(place, str) else place(engine, row)
-
-    def _quantity(self, entry: Step | Sum) -> str:
-        return entry.quantity
-
-    def _unit(self, entry: Step | Sum) -> str:
-        return entry.unit if isinstance(entry, Sum) else entry.function.unit

@@ -24,7 +24,6 @@ from .demand_months import (
     MONTHS_HEAD,
     PRINTED,
     SHOWN,
-    SIDES,
     STEPS_FIRST,
     TABLE,
     TITLE,
@@ -99,7 +98,7 @@ def write(ws: Worksheet) -> None:
     for i, name in enumerate(LINES.inputs, 4):
         ws.cell(LINES.rows[name], 1).value = i
     color_checks(ws, f"{CHECK}{FIRST_ROW}:{CHECK}{LINES.last}")
-    _head(ws, STEPS_FIRST - 1, ("Step", "Value", "Unit", "In words"), ("Engines agree", "Add-in", "Native"))
+    LINES.head(ws, STEPS_FIRST - 1, "Engines agree", "Step", "Value", "Unit", "In words")
     header(
         ws,
         MONTHS_HEAD,
@@ -192,17 +191,6 @@ def _first_month(ws: Worksheet) -> None:
     rule.add(f"C{row}")
     put(ws, f"{CHECK}{row}", f'=IF(COUNT(C{row})=1,CHOOSE(1+(C{row}>0),"FAIL","PASS"),"FAIL")', "Check")
     ws.row_dimensions[row].height = 18
-
-
-def _head(ws: Worksheet, row: int, texts: tuple[str, ...], working: tuple[str, ...]) -> None:
-    """Another header row; the last text runs over the columns up to the checks."""
-    names = dict(zip("BCDE", texts, strict=True)) | {CHECK: "Check"} | dict(zip(SIDES_SHOWN, working, strict=True))
-    header(ws, row, (Column(names.get(letter, ""), 0, align) for letter, align in _ALIGNED))
-
-
-SIDES_SHOWN: Final = (SIDES["agree"], SIDES[ADDIN], SIDES[NATIVE])
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVW"
-_ALIGNED: Final = tuple((c, {"C": "right", "T": "center"}.get(c, "left")) for c in _LETTERS)
 
 
 def _today(ws: Worksheet) -> None:

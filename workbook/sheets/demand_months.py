@@ -13,7 +13,8 @@ from capacity.prefill import prefill_load
 from ..chain import ADDIN, NATIVE
 from ..lines import Lines
 from ..plan_table import changing, elsewhere
-from ..row_table import Place, RowTable, Sum
+from ..row_table import RowTable
+from ..sums import Place, Sum
 from .blocks import planned
 from .money_blocks import DEMAND_FIRST, DEMAND_LAST, MONTHS, SHAPE_ROW
 from .week import cells as hours

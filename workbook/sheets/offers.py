@@ -69,8 +69,8 @@ def write(ws: Worksheet) -> None:
     frame(
         ws,
         "Offers: the median price of each GPU",
-        "An offer counts when it is on demand, of a GPU that it names, and one figure: a range, a spot or a reserved "
-        "price is none. Illustrative as Prices are.",
+        "An offer counts when it is on demand, in USD, of a GPU that it names, and one figure: a range, a spot or a "
+        "reserved price is none. Illustrative as Prices are.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
@@ -114,7 +114,9 @@ def _offer(ws: Worksheet, row: int, at: int) -> None:
 
     put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="center")
     put(ws, f"B{row}", f"=T({price('name')})", "Calculation", align="left")
-    put(ws, f"C{row}", f"=T({price('gpu')})", "Calculation", align="left")
+    currency = price("currency")
+    gpu = f'=IF(OR({currency}="",{currency}="USD"),T({price("gpu")}),"")'  # of no GPU where it is no price in USD
+    put(ws, f"C{row}", gpu, "Calculation", align="left")
     low, high = price("usd_per_gpu_hour_low"), price("usd_per_gpu_hour_high")
     put(ws, f"D{row}", f"=N({low})", "Calculation", "USD/GPU-h", "right")
     put(ws, f"E{row}", f"=N({price('date')})", "Calculation", "date", "center")
