@@ -14,8 +14,10 @@ from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ,
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, plan
 from workbook.recalculate import recalculate
-from workbook.sheets import takeaway
+from workbook.sheets import inputs, takeaway
 from workbook.sheets.blocks import PLAN_ROWS
+
+CHAIN = ("Inputs", f"F{inputs.ROWS['chain']}")
 
 
 def typed(**values: Any) -> Values:
@@ -108,6 +110,44 @@ def test_it_says_when_it_is_another_plan(template: Path) -> None:
     assert values[f"H{takeaway.SAME}"] == "yes"
 
 
+@pytest.mark.parametrize(
+    ("edit", "fit"),
+    [
+        ({"batch": 5_000.0}, "batch over the pool: at most 174 fit"),
+        ({"batch": 175.0}, "batch over the pool: at most 174 fit"),
+        ({"gpu_gb": 41.61}, "batch over the pool: at most 0 fit"),
+        ({"gpu_gb": 41.60}, "weights do not fit"),
+        ({"gpu_gb": 41.60, "output_tokens": 0.0}, "weights do not fit"),
+        ({"batch": 174.0}, "fits"),
+        ({"batch": 5_000.0, "prompt_tokens": 0.0, "output_tokens": 0.0}, "fits"),
+    ],
+)
+def test_the_block_says_itself_what_does_not_fit(edit: dict[str, float], fit: str, template: Path) -> None:
+    """35.277 GB of weights and 3 GB reserved need 38.277 / 0.92 = 41.605 GB; 91.44 GB hold 91.44 / 0.5243 = 174.4."""
+    values = shown(template, typed(**edit))
+    assert values[f"C{takeaway.FIT}"] == fit
+    for step in takeaway.REFUSED:
+        value = values[f"C{takeaway.ROWS[step.name]}"]
+        assert (value == fit) == (fit != "fits"), step.name
+    assert [step.name for step in takeaway.REFUSED][:3] == ["busy_replicas", "replicas", "gpus"]
+    assert takeaway.REFUSED[-1].name == "tpot_verdict"
+    assert values[f"H{takeaway.FAILING}"] == 0
+
+
+def test_a_batch_over_the_pool_on_inputs_too_is_no_difference(template: Path) -> None:
+    """The same plan on both sides: the block has no figure, so that nothing is compared."""
+    values = shown(template, cells({"batch": 5_000.0}, {}) | {CHAIN: "Seed"} | typed(batch=5_000.0))
+    assert values[f"H{takeaway.DIFFER}"] == values[f"H{takeaway.FAILING}"] == 0
+    assert values[f"H{takeaway.SAME}"] == "no result"
+
+
+def test_the_subtitle_says_that_it_keeps_its_figures(template: Path) -> None:
+    subtitle = openpyxl.load_workbook(template)["Take-away"]["A2"].value
+    assert subtitle.endswith(
+        "It starts as the worked example and keeps its figures until they are typed over: it does not follow Plan."
+    )
+
+
 @pytest.mark.parametrize("name", INPUTS)
 def test_a_bad_input_leaves_no_result(name: str, template: Path) -> None:
     for bad in (-1.0, "text"):
@@ -121,6 +161,7 @@ CASES: dict[str, Values] = {
     "as built": {},
     "no output": typed(output_tokens=0.0),
     "does not fit": typed(gpu_gb=20.0),
+    "batch over the pool": typed(batch=5000.0),
     "other figures": typed(req_per_s=77.0, tp=4.0, batch=100.0, cache_hit=0.3, spares=2.0),
     "bad": typed(mfu=1.5),
 }

@@ -4,11 +4,12 @@ The block holds its inputs as figures and refers to nothing but itself: no name,
 add-in, relative addresses only. What stands beside it compares it with this workbook and is not to be copied.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from openpyxl.worksheet.worksheet import Worksheet
 
-from capacity.plan import INPUTS, STEPS
+from capacity.plan import INPUTS, SECTIONS, STEPS, Step
 
 from ..chain import guarded
 from ..check import Check
@@ -17,6 +18,7 @@ from ..input_rows import bounds, passes, plain
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import inputs, refined
 from .blocks import TAKEAWAY_FIRST, TAKEAWAY_LAST
+from .plan_answer import OVER
 
 TITLE: Final = "Take-away"
 KIND: Final = "output"
@@ -24,7 +26,7 @@ PURPOSE: Final = "The plan as a block of plain cells to copy into any budget, an
 COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("Quantity", 42),
-    Column("Value", 20, "right"),
+    Column("Value", 36, "right"),
     Column("Unit", 14),
     Column("Check", 9, "center"),
     Column("", 3),
@@ -36,7 +38,10 @@ COLUMNS: Final = (
 )
 ROWS: Final = {name: TAKEAWAY_FIRST + i for i, name in enumerate(INPUTS)}
 BAD_ROW: Final = TAKEAWAY_LAST + 1
-ROWS.update({step.name: BAD_ROW + 2 + i for i, step in enumerate(STEPS)})
+_MEMORY: Final = [step.name for step in STEPS].index("max_seqs") + 1  # steps above the row that says whether it fits
+ROWS.update({step.name: BAD_ROW + 2 + i + (i >= _MEMORY) for i, step in enumerate(STEPS)})
+FIT: Final = ROWS["max_seqs"] + 1
+REFUSED: Final = tuple(s for title in ("Fleet", "Cost", "TPOT check") for s in SECTIONS[title])
 LAST: Final = ROWS[STEPS[-1].name]
 BLOCK: Final = f"B{FIRST_ROW}:E{LAST}"
 # Beside the block, no higher than what is compared: names, PLAN, and whether block, PLAN and plan agree.
@@ -51,8 +56,8 @@ def write(ws: Worksheet) -> None:
     frame(
         ws,
         "Take-away",
-        f"Copy {BLOCK} into any workbook: it computes there as it does here, without add-in, names or links to this "
-        "file.",
+        f"Copy {BLOCK} into any workbook: it computes there as here, without add-in, names or links. It starts as the "
+        "worked example and keeps its figures until they are typed over: it does not follow Plan.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
@@ -65,11 +70,13 @@ def write(ws: Worksheet) -> None:
         row = ROWS[step.name]
         cells = {name: f"C{r}" for name, r in ROWS.items()}
         given = {a: "+".join(cells[n] for n in s.split("+")) for a, s in step.sources().items()}
-        formula = guarded(step, step.function.native_formula(given), cells.__getitem__)
+        formula = step.function.native_formula(given)
+        formula = (_refused if step in REFUSED else guarded)(step, formula, cells.__getitem__)
         _texts(ws, row, order, step.quantity, step.function.unit)
         if all(source in INPUTS for source in step.sources().values()):  # the others take #N/A from their own
             formula = f"=IF(C{BAD_ROW}>0,NA(),{formula.removeprefix('=')})"
         put(ws, f"C{row}", formula, "Result", step.function.unit, "right")
+    _fit(ws)
     _beside(ws)
     color_checks(ws, f"E{TAKEAWAY_FIRST}:E{TAKEAWAY_LAST}")
     one_page(ws)
@@ -126,6 +133,29 @@ def _total(ws: Worksheet) -> None:
     put_text(ws, f"D{BAD_ROW}", "count", "Note", "left")
 
 
+def _fit(ws: Worksheet) -> None:
+    """Whether weights and batch have room: the block leaves this file, so that it must say so itself."""
+    pool, each, most, batch = (f"C{ROWS[n]}" for n in ("kv_pool_gb", "kv_gb_per_seq", "max_seqs", "batch"))
+    put_text(ws, f"B{FIT}", "In GPU memory", "Label", "left")
+    over = f'CHOOSE(1+({each}>0)*({batch}>N({most})),"fits","{OVER}: at most "&{most}&" fit")'
+    put(ws, f"C{FIT}", f"=IF(ISTEXT({pool}),{pool},{over})", "Result", "text", "right")
+    put_text(ws, f"D{FIT}", "text", "Note", "left")
+    color_words(ws, f"C{FIT}:C{FIT}", {"fits": GOOD, "": BAD})
+
+
+def _refused(step: Step, formula: str, ref: Callable[[str], str]) -> str:
+    """The formula or the guard's words, and before both what does not fit."""
+    fit = f"C{FIT}"
+    if step.guard is None:
+        return f'=IF({fit}<>"fits",{fit},{formula})'
+    cells = {name: ref(name) for name in ROWS}
+    if step in SECTIONS["TPOT check"][1:]:  # the first of them has these words, or what does not fit
+        said = cells["tpot_worst_ms"]
+        return f'=IF(T({said})>"",{said},{formula})'
+    holds = step.guard.native.format_map(cells)
+    return f'=IF(OR({fit}<>"fits",{holds}),CHOOSE(1+({fit}<>"fits"),"{step.guard.words}",{fit}),{formula})'
+
+
 def _beside(ws: Worksheet) -> None:
     """The plan in one cell, and whether block, PLAN and plan agree."""
     for column in "GHI":
@@ -167,7 +197,7 @@ def _compare(ws: Worksheet) -> None:
         ws,
         SAME,
         "Block and plan: same GPUs and cost now",
-        f'=CHOOSE(1+(C{BAD_ROW}+facts_bad>0),CHOOSE(1+{plan},"no","yes"),"no result")',
+        f'=CHOOSE(1+((COUNT(C{ROWS["gpus"]})=0)+facts_bad>0),CHOOSE(1+{plan},"no","yes"),"no result")',
         "the block keeps its figures when the plan changes",
     )
     color_words(ws, f"H{SAME}:H{SAME}", {"yes": GOOD, "no result": BAD, "": CAUTION})
