@@ -27,7 +27,7 @@ from sheets import (
 )
 
 from capacity import FUNCTIONS, __version__, catalogue
-from capacity.arguments import REQUIRED
+from capacity.arguments import REQUIRED, Number
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, STEPS, plan
 from capacity.refined import REFINED_INPUTS, SWITCHES
@@ -546,13 +546,17 @@ def test_38_charts(book: Workbook, template: Path) -> None:
 
 
 def test_39_signs(shown: Workbook) -> None:
-    assert "positive or zero" in str(about(shown)["Sign convention"][0])
+    assert "positive or zero; a change may be below it" in str(about(shown)["Sign convention"][0])
+    changes = {n for f in FUNCTIONS.values() for n, a in f.args.items() if isinstance(a, Number) and a.fits(-0.5)}
+    assert all("change" in n or "growth" in n for n in changes), changes
     for ws in shown:
         difference = headers(ws).get("Difference")
         if ws.title == "Functions":  # text about the registry, with the examples of what may be negative
             continue
         for row in ws.iter_rows(min_row=6):
             for c in row:
+                if row[2].value in changes or str(row[1].value).endswith("_EFFECT"):
+                    continue
                 if isinstance(c.value, int | float) and c.column_letter != difference:
                     assert c.value >= 0, (ws.title, c.coordinate)
 

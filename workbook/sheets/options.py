@@ -189,7 +189,7 @@ def _shared(ws: Worksheet) -> None:
         put_text(ws, f"{STATUS}{words_row}", words, "Note", "left")
     bad = f'{utilization.TITLE}!{utilization.LINES.bad()}+COUNTIF($C${FIRST_ROW}:$C${PLANS_ROW - 1},"FAIL")'
     limit = f"$C${row}"
-    wrong = f"(COUNT({limit})=0)+(COUNT({limit})=1)*((N({limit})<1)+(N({limit})<>INT(N({limit}))))"
+    wrong = f"(COUNT({limit})=0)+(COUNT({limit})=1)*((N({limit})<1)+(MOD(N({limit}),1)>0))"
     put_text(ws, f"B{BAD_ROW}", "Inputs bad, of the plan and those above", "Label", "left")
     put(ws, f"C{BAD_ROW}", f"={bad}+{wrong}", "Calculation", "count", "right")
     on = f"COUNTIF({refined.cell(next(iter(SWITCHES)))}:{_plain(list(SWITCHES)[-1])},TRUE)"
