@@ -13,9 +13,9 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from . import (  # each registers its functions
-    api_cost,
     budget,
     budget_costs,
+    buying,
     caching,
     calibration,
     chargeback,
@@ -46,7 +46,7 @@ from . import (  # each registers its functions
     tpot,
     traffic,
     users,
-    variance,
+    variances,
     week,
 )
 from ._version import VERSION as __version__

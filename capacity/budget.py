@@ -52,36 +52,40 @@ def fiscal_year(calendar_year: CalendarYear, calendar_month: CalendarMonth, fisc
     return calendar_year + (fiscal_start > 1) * (calendar_month >= fiscal_start)
 
 
-YearlyChange = Annotated[
-    float, Number("fraction", "yearly price change: of on-demand GPU-hours, -20% as -0.2", example=-0.1, gt=-1)
+YearlyPrice = Annotated[
+    float, Number("fraction", "price after a year: on demand, as a share of today's", example=0.9, gt=0)
 ]
-StepMonth = Annotated[float, Number("months", "price step: month from which it counts", example=13, ge=1, whole=True)]
-StepChange = Annotated[float, Number("fraction", "size of the price step: -10% as -0.1", example=0, gt=-1)]
+StepMonth = Annotated[
+    float, Number("months", "price step: month of the plan from which it counts", example=13, ge=1, whole=True)
+]
+StepPrice = Annotated[
+    float, Number("fraction", "price after the step: as a share of what it would be, 100% for none", example=1, gt=0)
+]
 
 
 @function(
     "Price of a GPU-hour in a month",
     returns="USD/GPU-h",
-    words="price x (1 + yearly change) ^ (months since the first / 12) x (1 + step, from its month on)",
-    native="{usd_per_gpu_hour}*(1+{yearly_change})^(({month}-1)/12)*(1+{step_change}*({month}>={step_month}))",
-    derivation="${usd_per_gpu_hour} in the first month, {yearly_change} a year and {step_change} from month"
-    " {step_month} on, is ${result} in month {month}",
+    words="price x price after a year ^ (months since the first / 12) x price after the step, from its month on",
+    native="{usd_per_gpu_hour}*{yearly_price}^(({month}-1)/12)*(1+({step_price}-1)*({month}>={step_month}))",
+    derivation="${usd_per_gpu_hour} in the first month, {yearly_price} of it after a year and {step_price} of that from"
+    " month {step_month} on, is ${result} in month {month}",
     source="Arithmetic: a price that changes by the same share each month, and once by a step",
 )
 def month_price(
     usd_per_gpu_hour: UsdPerGpuHour,
-    yearly_change: YearlyChange,
+    yearly_price: YearlyPrice,
     step_month: StepMonth,
-    step_change: StepChange,
+    step_price: StepPrice,
     month: Month,
 ) -> float:
-    """On-demand price of a GPU-hour in a month of the budget.
+    """On-demand price of a GPU-hour in a month of the plan.
 
-    >>> month_price(4, -0.25, 13, 0, 13), month_price(4, 0, 13, -0.5, 12), month_price(4, 0, 13, -0.5, 13)
+    >>> month_price(4, 0.75, 13, 1, 13), month_price(4, 1, 13, 0.5, 12), month_price(4, 1, 13, 0.5, 13)
     (3.0, 4.0, 2.0)
     """
-    path = usd_per_gpu_hour * power(1 + yearly_change, (month - 1) / 12)
-    return path * (1 + step_change * (month >= step_month))
+    path = usd_per_gpu_hour * power(yearly_price, (month - 1) / 12)
+    return path * (1 + (step_price - 1) * (month >= step_month))
 
 
 @function(

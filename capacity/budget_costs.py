@@ -120,7 +120,7 @@ OneOffUsd = Annotated[
     float, Number("USD", "one-off cost: of moving, testing and tuning on new GPUs", example=60_000, ge=0)
 ]
 OverlapMonths = Annotated[
-    float, Number("months", "overlap: months in which both fleets are paid in full", example=1, ge=0)
+    float, Number("months", "overlap: months in which both fleets are paid in full", example=1, ge=0, whole=True)
 ]
 TailUsd = Annotated[
     float, Number("USD", "contract tail: due for old GPUs behind the overlap, used or not", example=40_000, ge=0)

@@ -93,11 +93,11 @@ def test_fiscal_quarters(month: int, start: int, quarter: int, year: int) -> Non
 
 def test_the_price_path() -> None:
     """$4 that falls by 19% a year: 4 x 0.9 = $3.60 after half a year; a step of -50% halves all that follows."""
-    assert capacity.month_price(4, -0.19, 13, 0, 7) == pytest.approx(3.6)
-    assert capacity.month_price(4, -0.19, 7, -0.5, 6) == pytest.approx(4 * 0.81 ** (5 / 12))
-    assert capacity.month_price(4, -0.19, 7, -0.5, 7) == pytest.approx(1.8)
-    with pytest.raises(capacity.InputError, match=r"^yearly_change must be > -1: -1$"):
-        capacity.month_price(4, -1, 7, 0, 7)
+    assert capacity.month_price(4, 0.81, 13, 1, 7) == pytest.approx(3.6)
+    assert capacity.month_price(4, 0.81, 7, 0.5, 6) == pytest.approx(4 * 0.81 ** (5 / 12))
+    assert capacity.month_price(4, 0.81, 7, 0.5, 7) == pytest.approx(1.8)
+    with pytest.raises(capacity.InputError, match=r"^yearly_price must be > 0: 0$"):
+        capacity.month_price(4, 0, 7, 1, 7)
 
 
 def test_a_contract_is_paid_in_every_month_of_its_term() -> None:

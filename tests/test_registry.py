@@ -67,7 +67,7 @@ def arguments() -> dict[str, list[Number]]:
 
 
 # modules whose arguments are inputs of the sheets of money, or what those sheets make of the plan
-BUDGET = {f"capacity.{name}" for name in ("api_cost", "budget", "budget_costs", "chargeback", "variance")}
+BUDGET = {f"capacity.{name}" for name in ("buying", "budget", "budget_costs", "chargeback", "variances")}
 
 
 def users(name: str) -> list[Function]:

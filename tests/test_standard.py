@@ -57,6 +57,7 @@ BLOCKS = {
     "Commit": ("B52:I57", range(67, 103)),
     "Own": ("C6:E33", range(35, 43)),
     "Week": ("G6:G173", range(6, 174)),
+    "Buy or run": ("B36:B45", range(36, 46)),
 }
 ENGINE_INPUTS = ("engine", "tolerance")
 
@@ -621,6 +622,9 @@ def test_42_print_setup(book: Workbook) -> None:
             "Options",
             "Sensitivity",
             "Utilization",
+            "Buy or run",
+            "Terms",
+            "Migration",
         )  # with headers of their own
         several = ws.title in tables
         assert ws.print_title_rows == ("$1:$3" if several else "$5:$5")

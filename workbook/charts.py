@@ -75,7 +75,7 @@ def _series(ws: Worksheet, name: str, cells: str) -> Series:
 
 def _reference(ws: Worksheet, cells: str) -> Reference:
     """Cells of the sheet, or of another one that they name."""
-    return Reference(ws, range_string=cells if "!" in cells else f"{ws.title}!{cells}")
+    return Reference(ws, range_string=cells if "!" in cells else f"'{ws.title}'!{cells}")
 
 
 def _place(ws: Worksheet, chart: Any, at: str, title: str, axes: tuple[str, str], x: str) -> None:

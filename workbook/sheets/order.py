@@ -5,6 +5,7 @@ from typing import Final
 from . import (
     audit,
     batch,
+    buy,
     caching,
     calibrate,
     cases,
@@ -55,6 +56,7 @@ MODULES: Final = (
     commit,
     own,
     takeaway,
+    buy,
     functions,
     models,
     gpus,

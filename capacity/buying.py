@@ -7,13 +7,13 @@ mean load, and the fleet's does not.
 from typing import Annotated, Any, Final
 
 from .arguments import Number, Text
-from .cost import CostPerHour
+from .cost import CostPerHour, usd_per_month
 from .demand import HoursPerMonth
 from .errors import UnknownName
 from .fleet import Gpus
-from .headroom import LoadFactor, mean_output_tps
-from .registry import function
-from .terms import OutputTokens, PromptTokens
+from .headroom import LoadFactor, load_factor, mean_output_tps
+from .registry import function, spec_of
+from .terms import OutputTokens, PromptTokens, ReqPerS
 from .traffic import PromptTps
 from .users import MeanReqPerS
 
@@ -55,6 +55,23 @@ def mean_prompt_tps(prompt_tps: PromptTps, load_factor: LoadFactor) -> float:
     return prompt_tps * load_factor
 
 
+@function(
+    "Mean rate of the fleet",
+    returns="req/s",
+    words="design rate x load factor",
+    native="{req_per_s}*{load_factor}",
+    derivation="{req_per_s} req/s by design x {load_factor} = {result} req/s on the mean",
+    source="Arithmetic: load factor = mean load / peak load",
+)
+def mean_of_design(req_per_s: ReqPerS, load_factor: LoadFactor) -> float:
+    """Requests per second on the mean of what a fleet is designed for.
+
+    >>> mean_of_design(50, 0.5)
+    25.0
+    """
+    return req_per_s * load_factor
+
+
 MeanPromptTps = Annotated[float, Number("tok/s", "mean prompt tokens per second", example=mean_prompt_tps, ge=0)]
 MeanOutputTps = Annotated[float, Number("tok/s", "mean output tokens per second", example=mean_output_tps, ge=0)]
 
@@ -90,6 +107,20 @@ def api_cost(
     return per_s * (1 - batch_share * batch_discount) * 3600 / 1e6
 
 
+# What the sheet takes: the API's prices, and how the load goes.
+BUY_INPUTS: Final[dict[str, Number]] = {
+    name: argument
+    for function_, names in (
+        (
+            api_cost,
+            ("api_input_usd", "api_cached_usd", "api_output_usd", "api_cached_share", "batch_share", "batch_discount"),
+        ),
+        (load_factor, ("peak_to_mean",)),
+        (usd_per_month, ("hours_per_month",)),
+    )
+    for name in names
+    if isinstance(argument := spec_of(function_).args[name], Number)
+}
 ApiCost = Annotated[float, Number("USD/h", "cost at the API per hour", example=api_cost, ge=0)]
 # DeepSeek's published day, in USD
 RevenueUsd = Annotated[float, Number("USD", "revenue: what the tokens earn, or cost at an API", example=562_027, ge=0)]
