@@ -17,7 +17,7 @@ ActualRequests = Annotated[float, Number("M requests", "actual requests: of the 
 PlanTokens = Annotated[float, Number("tokens", "planned tokens per request: prompt and output", example=3_400, ge=0)]
 ActualTokens = Annotated[float, Number("tokens", "actual tokens per request: prompt and output", example=3_600, ge=0)]
 PlanGpuHours = Annotated[float, Number("GPU-h/M tokens", "planned GPU-hours per million tokens", example=0.17, ge=0)]
-ActualGpuHours = Annotated[float, Number("GPU-h/M tokens", "actual GPU-hours per million tokens", example=0.16, ge=0)]
+ActualGpuHours = Annotated[float, Number("GPU-h/M tokens", "actual GPU-hours per million tokens", example=0.18, ge=0)]
 PlanPrice = Annotated[float, Number("USD/GPU-h", "planned price of a GPU-hour", example=3.5, ge=0)]
 ActualPrice = Annotated[float, Number("USD/GPU-h", "actual price of a GPU-hour", example=3.6, ge=0)]
 

@@ -57,7 +57,8 @@ BLOCKS = {
     "Commit": ("B52:I57", range(67, 103)),
     "Own": ("C6:E33", range(35, 43)),
     "Week": ("G6:G173", range(6, 174)),
-    "Buy or run": ("B36:B45", range(36, 46)),
+    "Buy or run": ("B37:B46", range(37, 47)),
+    "Budget": ("V6:V41", range(6, 42)),
 }
 ENGINE_INPUTS = ("engine", "tolerance")
 
@@ -287,7 +288,7 @@ def test_18_inputs_unlocked_the_rest_locked(book: Workbook) -> None:
 
 
 def test_19_no_literals_in_formulas(book: Workbook) -> None:
-    conversions = {1e3, 1e6, 1e9, 1e12, 3600, 86_400, 60, 12, 8766}
+    conversions = {1e3, 1e6, 1e9, 1e12, 3600, 86_400, 60, 12, 8766, 3}
     exempt = {2, 9}  # FLOPs per parameter, K and V, mid-reply; rounding digits
     for ws, cell in formulas(book):
         assert set(numbers(cell)) <= {0, 1} | conversions | exempt, (ws.title, cell.coordinate, cell.value)
@@ -391,6 +392,7 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
         unit = ws[f"C{cell.row}"].value if ws.title == "Cases" else ""
         count |= header.startswith("Native: ") and unit in ("replicas", "sequences")
         count |= header.startswith("Native: Mixed steps")
+        count |= header == "Native: Fiscal quarter"  # a quarter is a whole one
         count |= header == "Native" and ws[f"B{cell.row}"].value == "Largest chunk inside the target"  # whole tokens
         whole = ("replicas", "sequences", "nodes", "GPUs")  # of a step of a sheet's own
         count |= header == "Native" and ws[f"D{cell.row}"].value in whole
@@ -624,6 +626,7 @@ def test_42_print_setup(book: Workbook) -> None:
             "Utilization",
             "Buy or run",
             "Terms",
+            "Budget",
             "Migration",
         )  # with headers of their own
         several = ws.title in tables

@@ -13,6 +13,7 @@ from .style import NAVY
 CHART_ROWS: Final = 19  # rows that a chart covers
 PALE: Final = "F4B183"  # told apart from navy in gray as well
 COLORS: Final = ("9C0006", "2E75B6", "595959", "548235")  # told apart by dash as well
+STACK: Final = (NAVY, "2E75B6", "9DC3E6", "F4B183", "BFBFBF")  # from dark to pale
 
 
 def line_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str, lines: Mapping[str, str]) -> None:
@@ -42,6 +43,19 @@ def bar_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str,
     else:
         chart.legend = None
     _place(ws, chart, at, title, axes, x)
+
+
+def stacked_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str, parts: Mapping[str, str]) -> None:
+    """Columns of parts that add up, the first at the bottom."""
+    chart = BarChart()
+    chart.grouping, chart.overlap, chart.gapWidth = "stacked", 100, 40
+    for (name, cells), color in zip(parts.items(), STACK, strict=False):
+        series = _series(ws, name, cells)
+        series.graphicalProperties.solidFill = color
+        chart.append(series)
+    chart.legend.position = "b"
+    _place(ws, chart, at, title, axes, x)
+    chart.width, chart.y_axis.number_format = 30, '"$"#,##0'
 
 
 def tornado_chart(ws: Worksheet, at: str, title: str, axes: tuple[str, str], x: str, parts: Mapping[str, str]) -> None:

@@ -161,7 +161,7 @@ CASE_CELLS: Final = f"Cases!$F${CASE_ROWS['req_per_s']}:$H${max(CASE_ROWS.values
 # Buy or run: an API's prices, and load factors of the fleet.
 LOAD_SHARES: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
 BUY_FIRST: Final = FIRST_ROW
-SHARES_FIRST: Final = 36  # the steps and a header stand between
+SHARES_FIRST: Final = 37  # the steps and a header stand between
 BUY_CELLS: Final = f"'Buy or run'!$C${BUY_FIRST}:$C${BUY_FIRST + len(BUY_INPUTS) - 1}"
 SHARE_CELLS: Final = f"'Buy or run'!$B${SHARES_FIRST}:$B${SHARES_FIRST + len(LOAD_SHARES) - 1}"
 # Every editable cell outside Inputs: at an edit of any of them the add-in is asked whether it is there.

@@ -44,7 +44,7 @@ STEPS: Final = (
         "output_at_design",
         cost.usd_per_m_output_split,
         "Fleet per M output, by work, at the design rate",
-        NO_OUTPUT,
+        NO_OUTPUT._replace(words="no output"),  # a shorter formula
     ),
     step_named(
         "input_on_mean",
@@ -126,14 +126,14 @@ TEXTS: Final = (
     "The fleet's bill here is GPUs alone, all hours: Budget adds contracts, nodes and costs beyond GPUs.",
     "Break-even: other things stay as they are. A mean rate above the design rate needs a larger fleet.",
 )
-assert LINES.last + len(TEXTS) + 3 == SHARES_FIRST
+assert LINES.last + len(TEXTS) + 4 == SHARES_FIRST
 COLUMNS: Final = (
     Column("#", 5, "center"),
     Column("Prices of the API, and how the load goes", 44),
     Column("Value", 15, "right"),
     Column("Unit", 16),
     Column("Meaning", 18),
-    Column("", 34),
+    Column("", 62),
     Column("", 11, "center"),
     Column("Check", 9, "center"),
     *(Column(words, 12, "center") for words in ("Inputs bad", "Add-in", "Native")),
@@ -155,7 +155,8 @@ def write(ws: Worksheet) -> None:
     LINES.write(ws, NOTES)
     for name in ("input_at_design", "output_at_design", "input_on_mean", "output_on_mean", "whole_on_mean"):
         ws[LINES.at(name).replace("$", "")].number_format = '"$"0.0000'
-    for row, text in enumerate(TEXTS, LINES.last + 1):
+    _whole_bill(ws)
+    for row, text in enumerate(TEXTS, LINES.last + 2):
         long_text(ws, f"B{row}", text)
     _shares(ws)
     below = _SHARES_LAST + 2
@@ -166,7 +167,7 @@ def write(ws: Worksheet) -> None:
 
 
 def checks() -> tuple[Check, ...]:
-    """The sheet's rows on Checks: rows that fail, and the two parts of the bill against the whole."""
+    """The sheet's row on Checks: each row that counts has a number."""
     numbered, found = (f"'{TITLE}'!${c}${FIRST_ROW}:${c}${_SHARES_LAST}" for c in ("A", CHECK))
     return (
         Check(
@@ -177,17 +178,6 @@ def checks() -> tuple[Check, ...]:
             "Look at the Check column of Buy or run",
             TITLE,
         ),
-        Check(
-            "Bill by work against the whole bill",
-            "Input tokens at their cost and output tokens at theirs are the fleet's cost per hour",
-            f"ABS((N({_cell('input_at_design')})*{at('prompt_tps')}+N({_cell('output_at_design')})*{at('output_tps')})"
-            f"*3600/1E6-{at('cost_per_hour')}*SIGN({at('busy_replicas')}))",
-            "USD/h",
-            "The two rows by work on Buy or run do not share the bill",
-            TITLE,
-            high="tolerance",
-            tolerance="tolerance",
-        ),
     )
 
 
@@ -196,8 +186,20 @@ def addin_cells() -> list[str]:
     return [*LINES.addin_cells(), *TABLE.addin_cells()]
 
 
-def _cell(name: str) -> str:
-    return f"'{TITLE}'!{LINES.at(name)}"
+def _whole_bill(ws: Worksheet) -> None:
+    """The two costs by work, each times its tokens, against the fleet's cost per hour."""
+    row = LINES.last + 1
+    tokens = {"input_at_design": "prompt_tps", "output_at_design": "output_tps"}
+    parts = "+".join(f"N({LINES.at(name)})*{at(rate)}" for name, rate in tokens.items())
+    put(ws, (row, 1), len(STEPS) + 1, "Note", align="center")
+    put(ws, f"B{row}", "Input and output by work against the whole bill", "Label", align="left")
+    bill = f"ABS(({parts})*3600/1E6-{at('cost_per_hour')}*SIGN({at('busy_replicas')}))"
+    put(ws, f"C{row}", f"=IF({LINES.bad()}>0,NA(),{bill})", "Result", "USD/h", "right")
+    put(ws, f"D{row}", "USD/h", "Note", align="left")
+    long_text(ws, f"E{row}", "tokens of an hour at their cost, less the fleet's cost per hour")
+    put(ws, f"{CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL",CHOOSE(1+(C{row}<=tolerance),"FAIL","PASS"))', "Check")
+    color_checks(ws, f"{CHECK}{row}:{CHECK}{row}")
+    ws.row_dimensions[row].height = 18
 
 
 def _span(column: str) -> str:
