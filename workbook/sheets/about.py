@@ -12,7 +12,7 @@ from capacity import __version__
 
 from ..frame import FIRST_ROW, Column, frame, link, put, put_text, section
 from ..style import BAD, CAUTION, GOOD, STYLES, color_words
-from . import checks, order, refined
+from . import checks, order, plan_answer, plan_rows, plan_sheet, refined
 
 TITLE: Final = "About"
 KIND: Final = "control"
@@ -24,18 +24,28 @@ MODULES: Final = (*order.MODULES, checks)
 # Sheet -> (class, what it is for); the classes are control, input, working and output.
 SHEETS: Final[dict[str, tuple[str, str]]] = {TITLE: (KIND, PURPOSE), **{m.TITLE: (m.KIND, m.PURPOSE) for m in MODULES}}
 
+# What must hold before any figure does: label, row of Plan, note.
+STATES: Final = (
+    ("Chain for this model", plan_rows.CHAIN, "sparse models and other KV layouts need the chain Refined: see Plan"),
+    ("Inputs and facts", plan_rows.GIVEN, "within their bounds, and as chosen or typed over: see Plan"),
+    (
+        "In GPU memory",
+        plan_rows.FIT,
+        "weights and the KV cache of the batch: where they do not fit, no fleet is priced",
+    ),
+)
 ANSWERS: Final = (
     ("Replicas", "replicas", "replicas", "at or under the ceiling at peak, spares included"),
     ("GPUs", "gpus", "GPUs", "replicas x GPUs of one replica"),
     ("Cost per hour", "cost_per_hour", "USD/h", "the GPU-hour price is illustrative until you enter yours"),
     (
-        "Cost per million output tokens",
+        "Cost per million output tokens, at peak load",
         "usd_per_m_tokens",
         "USD/M tokens",
         "the whole bill over the output tokens alone",
     ),
     (
-        "Cost per million tokens, prompt included",
+        "Cost per million tokens of both, at peak load",
         "usd_per_m_tokens_all",
         "USD/M tokens",
         "the whole bill over prompt and output tokens: say which of the two you mean",
@@ -85,22 +95,20 @@ def write(ws: Worksheet, built: date) -> None:
 def _answers(ws: Worksheet, row: int) -> int:
     section(ws, row, "The answer", len(COLUMNS))
     row += 1
-    put_text(ws, (row, 2), "Fits in GPU memory", "Label", "left")
-    fits = f'(facts_bad=0)*(1+({checks.cell(checks.ROOM)}="PASS"))'
-    put(ws, (row, 3), f'=CHOOSE(1+{fits},NA(),"does not fit","yes")', "Result", align="left")
-    put_text(
-        ws,
-        (row, 4),
-        "weights and the KV cache of the batch; a fleet that does not fit is priced all the same",
-        "Note",
-        "left",
-    )
-    color_words(ws, f"C{row}:C{row}", {"yes": GOOD, "": BAD})
-    ws.row_dimensions[row].height = 18
+    for label, there, note in STATES:
+        put_text(ws, (row, 2), label, "Label", "left")
+        put(ws, (row, 3), f"={plan_sheet.TITLE}!C{there}", "Result", align="left")
+        put_text(ws, (row, 4), note, "Note", "left")
+        color_words(ws, f"C{row}:C{row}", {"fits": GOOD, "as chosen": GOOD, "typed over": CAUTION, "": BAD})
+        ws.row_dimensions[row].height = 18
+        row += 1
+    row -= 1
     for label, step, unit, note in ANSWERS:
         row += 1
         put_text(ws, (row, 2), label, "Label", "left")
-        put(ws, (row, 3), f"={refined.cell(step)}", "Result", unit, "left")
+        there = plan_answer.TAKEN_ROWS.get(step)  # refused there in words, where no fleet serves the load
+        found = f"{plan_sheet.TITLE}!C{there}" if there else refined.cell(step)
+        put(ws, (row, 3), f"={found}", "Result", unit, "left")
         put_text(ws, (row, 4), note, "Note", "left")
         ws.row_dimensions[row].height = 18
         if step == "tpot_verdict":

@@ -48,7 +48,6 @@ def checks() -> tuple[Check, ...]:
 def _of_the_plan() -> tuple[Check, ...]:
     a = refined.cell
     seed = audit.cell("busy_replicas")
-    own = a("kv_mean_bytes")
     domain = f"INDEX({gpus.SHEET.cells('max_gpus_fast_domain')},{inputs.cell('gpu_row')})"
     output, everything = a("output_tps"), f"({a('prompt_tps')}+{a('output_tps')})"
     return (
@@ -139,8 +138,7 @@ def _of_the_plan() -> tuple[Check, ...]:
         Check(
             GUARD,
             "Sparse: prefill multiplies active parameters, decode reads all; the ratio when one count prices both",
-            f"IF(AND({a('routed_params_b')}>0,{a('active_used_b')}={a('params_b')}),"
-            f"{a('params_b')}/{a('active_params_b')},0)",
+            refined.one_count_for_both(),
             "fraction",
             "Choose the chain Refined and switch active_params on",
             refined.TITLE,
@@ -148,7 +146,7 @@ def _of_the_plan() -> tuple[Check, ...]:
         Check(
             "KV bytes per token against the model's own",
             "2 x layers x KV heads x head size holds at the mean context, or kv_layout is on; relative difference",
-            f"IF(OR({a('kv_layout')},{own}=0),0,ABS({a('kv_bytes_per_token')}/({own})-1))",
+            refined.kv_beside_formula(),
             "fraction",
             "MLA, windows and hybrids: choose the chain Refined and switch kv_layout on",
             refined.TITLE,

@@ -1,9 +1,7 @@
 """The answer on Plan: the head, rows of figures, and what they mean in words, edge cases included."""
 
-from collections.abc import Sequence
 from typing import Final
 
-from openpyxl.styles import Alignment
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import cost, headroom, sizing
@@ -14,28 +12,32 @@ from capacity.tpot import FAILS, MEASURE, SAFE
 from ..charts import bar_chart
 from ..frame import FIRST_ROW, Column, header, link, put, put_text
 from ..lines import Lines, long_text
-from ..style import BAD, CAUTION, GOOD, color_words
+from ..style import BAD, GOOD, color_words
 from . import audit, batch, refined
-from .blocks import BATCH_LAST, PLAN_ROWS
+from .blocks import BATCH_LAST
+from .plan_notices import VERDICTS, chain, given, head_line
+from .plan_rows import FALLS, FIT, FOUND, HEAD_ROW, KNOWN, SAFER, STATES, line, sentence, state_at
 
 NODE_GPUS: Final = HEADROOM_INPUTS["node_gpus"]
-HEAD_ROW: Final = PLAN_ROWS["node_gpus"] + 2
 # What comes from the sheet Refined: row -> (label, quantity there, unit, words)
 TAKEN: Final = {
     "replicas": ("Replicas", "replicas", "busy replicas / ceiling at peak, rounded up, + spares"),
     "gpus": ("GPUs", "GPUs", "replicas x TP"),
     "cost_per_hour": ("Cost per hour", "USD/h", "GPUs x price of a GPU-hour"),
-    "usd_per_m_tokens": ("Whole bill per million output tokens", "USD/M tokens", "the input's share included"),
-    "usd_per_m_tokens_all": ("Whole bill per million tokens, prompt included", "USD/M tokens", "say which you mean"),
+    "usd_per_m_tokens": (
+        "Bill per M output tokens, at peak load",
+        "USD/M tokens",
+        "the whole bill, the input's share included",
+    ),
+    "usd_per_m_tokens_all": (
+        "Bill per M tokens in and out, at peak load",
+        "USD/M tokens",
+        "as if the peak lasted all month; Utilization has the price over a day",
+    ),
 }
-FIT: Final = HEAD_ROW + 1
 TAKEN_ROWS: Final = {name: FIT + i for i, name in enumerate(TAKEN, 1)}
 STEPS_FIRST: Final = FIT + len(TAKEN) + 1
-STATES, SENTENCES, SAFER, FOUND = "L", "MNOPQ", "RSTU", "V"  # beside the printed area
 OVER: Final = "batch over the pool"
-# Why there is no fleet, and why a price has no number: "" where there is one.
-_WORDS: Final = ("refused", "no_load", "no_input", "no_output")
-KNOWN: Final = {name: f"${STATES}${FIT + i}" for i, name in enumerate(_WORDS)}
 
 
 def _unless(name: str) -> Guard:
@@ -55,8 +57,10 @@ STEPS: Final = (
         REFUSED,
         cost_per_hour="billed_per_hour",
     ),
-    step_named("usd_per_m_input", cost.usd_per_m_input, guard=_unless("no_input")),
-    step_named("usd_per_m_output", cost.usd_per_m_output_split, guard=_unless("no_output")),
+    step_named("usd_per_m_input", cost.usd_per_m_input, "Cost per M input tokens, at peak load", _unless("no_input")),
+    step_named(
+        "usd_per_m_output", cost.usd_per_m_output_split, "Cost per M output tokens, at peak load", _unless("no_output")
+    ),
     step_named("prefill_share", cost.prefill_share, guard=_unless("no_load")),
 )
 _LAST_STEP: Final = STEPS_FIRST + len(STEPS) - 1
@@ -68,8 +72,8 @@ _BATCHES: Final = range(FIRST_ROW, BATCH_LAST + 1)
 def headline(ws: Worksheet, lines: Lines) -> None:
     """The figures in the head of the sheet, which stays in view."""
     shown = {
-        "B4": (f"=C{TAKEN_ROWS['gpus']}", '#,##0" GPUs"'),
-        "C4": (f"={lines.at('nodes')}", '#,##0" nodes"'),
+        "B4": (f"=C{TAKEN_ROWS['gpus']}", '[=1]#,##0" GPU";#,##0" GPUs"'),
+        "C4": (f"={lines.at('nodes')}", '[=1]"in "#,##0" node";"in "#,##0" nodes"'),
         "E4": (f"={lines.at('usd_per_month')}", '"$"#,##0" a month"'),
         "F4": (f"={lines.at('usd_per_m_input')}", '"$"#,##0.0000" / M input"'),
         "G4": (f"={lines.at('usd_per_m_output')}", '"$"#,##0.0000" / M output"'),
@@ -77,6 +81,7 @@ def headline(ws: Worksheet, lines: Lines) -> None:
     for at, (formula, shape) in shown.items():
         put(ws, at, formula, "Answer", align="left" if at == "B4" else "right").number_format = shape
     ws.row_dimensions[4].height = 30
+    head_line(ws, lines, VERDICT)
 
 
 def write_answer(ws: Worksheet, lines: Lines) -> None:
@@ -85,22 +90,17 @@ def write_answer(ws: Worksheet, lines: Lines) -> None:
     aligned = {1: "center", 3: "right", 8: "center"}
     columns = [Column(text, 0, aligned.get(i, "left")) for i, text in enumerate((*head, "States", "Sentences"), 1)]
     header(ws, HEAD_ROW, columns)
+    chain(ws)
+    given(ws, lines)
     _states(ws)
     _fit(ws)
     for name, (label, unit, words) in TAKEN.items():
         row = TAKEN_ROWS[name]
-        _line(ws, row, label, f'=IF({KNOWN["refused"]}<>"",{KNOWN["refused"]},{refined.cell(name)})', unit)
+        line(ws, row, label, f'=IF({KNOWN["refused"]}<>"",{KNOWN["refused"]},{refined.cell(name)})', unit)
         long_text(ws, f"E{row}", words)
         link(put_text(ws, f"G{row}", audit.TITLE, "Note", "left"), audit.TITLE)
     _words(ws, lines)
     _chart(ws)
-
-
-def _line(ws: Worksheet, row: int, label: str, value: str, unit: str) -> None:
-    put_text(ws, f"B{row}", label, "Label", "left")
-    put(ws, f"C{row}", value, "Result", unit, "right")
-    put_text(ws, f"D{row}", unit, "Note", "left")
-    ws.row_dimensions[row].height = 18
 
 
 def _states(ws: Worksheet) -> None:
@@ -121,35 +121,25 @@ def _states(ws: Worksheet) -> None:
         put(ws, at.replace("$", ""), formula, "Calculation")
 
 
-def _sentence(ws: Worksheet, row: int, state: str, sentences: Sequence[str]) -> None:
-    """One of the sentences beside the printed area, by the number of the state."""
-    at = f"{SAFER[1] if row == FIT else STATES}{row}"  # there the column of states holds words
-    put(ws, at, f"={state}", "Calculation", "count")
-    for column, sentence in zip(SENTENCES, sentences, strict=False):
-        (put if sentence.startswith("=") else put_text)(ws, f"{column}{row}", sentence, "Calculation")
-    words = put(ws, f"E{row}", f"=INDEX({SENTENCES[0]}{row}:{SENTENCES[-1]}{row},{at})", "Note")
-    words.alignment = Alignment(horizontal="left", vertical="center", indent=1)
-
-
 def _fit(ws: Worksheet) -> None:
     refused, batch_, seqs = KNOWN["refused"], refined.cell("batch"), refined.cell("max_seqs")
-    _line(ws, FIT, "In GPU memory", f'=IF({refused}="","fits",{refused})', "text")
+    line(ws, FIT, "In GPU memory", f'=IF({refused}="","fits",{refused})', "text")
     color_words(ws, f"C{FIT}:C{FIT}", {"fits": GOOD, "": BAD})
     sentences = (
         f'="batch "&{batch_}&" of the "&{seqs}&" sequences that fit the KV pool"',
-        f'="batch "&{batch_}&" is refused: at most "&{seqs}&" sequences fit the KV pool"',
+        f'="batch "&{batch_}&" is refused: at most "&{seqs}&" sequences fit the KV pool; batch is on Inputs"',
         f'="weights take "&FIXED({refined.cell("weights_gb")},1)&" GB of each GPU: higher TP, or fewer bytes a weight"',
         "no tokens: a sequence takes no room",
     )
     state = f'1+({refused}="{OVER}")+2*({refused}="{NO_ROOM.words}")+(1+2)*{refined.weightless()}'
-    _sentence(ws, FIT, state, sentences)
+    sentence(ws, FIT, state, sentences)
 
 
 def _words(ws: Worksheet, lines: Lines) -> None:
     _driver(ws, lines)
     row, batch_ = VERDICT, refined.cell("batch")
-    _line(ws, row, "TPOT at the chosen batch", f"={refined.cell('tpot_verdict')}", "text")
-    color_words(ws, f"C{row}:C{row}", {SAFE: GOOD, MEASURE: CAUTION, FAILS: BAD})
+    line(ws, row, "TPOT at the chosen batch", f"={refined.cell('tpot_verdict')}", "text")
+    color_words(ws, f"C{row}:C{row}", VERDICTS)
     step, target = refined.cell("decode_step_ms"), refined.cell("target_ms")
     c = f"C{row}"
     state = f'1+({c}="{MEASURE}")+2*({c}="{NO_OUTPUT.words}")+({c}="{FAILS}")*(1+2+({target}<{step}))'
@@ -160,9 +150,9 @@ def _words(ws: Worksheet, lines: Lines) -> None:
         "beyond the target even if all prefill that can hide does: smaller batch, higher TP",
         f'="the target is below the step floor of "&FIXED({step},1)&" ms: no overlap helps"',
     )
-    _sentence(ws, row, state, met)
+    sentence(ws, row, state, met)
     row, state = MEASUREMENT, f"{STATES}{VERDICT}"
-    _line(ws, row, "What to measure: prefill that must hide", f"={refined.cell('overlap_needed')}", "fraction")
+    line(ws, row, "What to measure: prefill that must hide", f"={refined.cell('overlap_needed')}", "fraction")
     share = f'FIXED(N(C{row})/1%,1)&"%'
     beyond = "no measurement helps: more would have to hide than can"
     measured = (
@@ -172,21 +162,21 @@ def _words(ws: Worksheet, lines: Lines) -> None:
         beyond,
         beyond,
     )
-    _sentence(ws, row, state, measured)
+    sentence(ws, row, state, measured)
     _fallback(ws)
 
 
 def _driver(ws: Worksheet, lines: Lines) -> None:
     share, none = f"N({lines.at('prefill_share')})", KNOWN["no_load"]
     number = f"{STATES}{DRIVER}"
-    _line(ws, DRIVER, "Largest driver", f'=CHOOSE({number},"prefill","decode",{none})', "text")
+    line(ws, DRIVER, "Largest driver", f'=CHOOSE({number},"prefill","decode",{none})', "text")
     prefill, decode = refined.cell("prefill_load"), refined.cell("decode_load")
     sentences = (
         f'="prefill is "&FIXED({share}/1%,0)&"% of the work: shorter prompts, cache hits, more FLOP/s help most"',
         f'="decode is "&FIXED((1-{share})/1%,0)&"% of the work: larger batch, FP8 KV, more bandwidth help most"',
         "no fleet, no driver",
     )
-    _sentence(ws, DRIVER, f'IF({none}<>"",1+2,1+({prefill}<{decode}))', sentences)
+    sentence(ws, DRIVER, f'IF({none}<>"",1+2,1+({prefill}<{decode}))', sentences)
 
 
 def _fallback(ws: Worksheet) -> None:
@@ -200,15 +190,22 @@ def _fallback(ws: Worksheet) -> None:
     found = f"{FOUND}{row}"
     put(ws, found, f"=MAX({SAFER[0]}{row}:{SAFER[-1]}{row})", "Calculation", "sequences")
     gpus, sizes = (f"{batch.TITLE}!{c}{_BATCHES[0]}:{c}{_BATCHES[-1]}" for c in (batch.RESULT["gpus"], "B"))
-    value = f'=IF({found}=0,"none on Batch",INDEX({gpus},MATCH({found},{sizes},0)))'
-    _line(ws, row, "GPUs if that fails: next smaller safe batch", value, "GPUs")
+    fleet, state = f"{FALLS}{row}", state_at(row)
+    put(ws, fleet, f'=IF({found}=0,"none on Batch",INDEX({gpus},MATCH({found},{sizes},0)))', "Calculation", "GPUs")
+    value = f'=CHOOSE({state},"none needed",{fleet},"none needed",{fleet})'
+    line(ws, row, "GPUs if that fails: next smaller safe batch", value, "GPUs")
     now = f"C{TAKEN_ROWS['gpus']}"
     other = (
         f'=IF({found}=0,"no smaller batch on the sheet Batch is safe: try one there",'
         f'"batch "&{found}&": "&{now}&" -> "&C{row}&" GPUs")'
     )
     safe, idle = "nothing can fail: the batch is safe at any overlap", "no output tokens: nothing can fail"
-    _sentence(ws, row, f"{STATES}{VERDICT}", (safe, other, idle, other, other))
+    refused = (
+        f'=IF({found}=0,"no smaller batch on the sheet Batch fits and is safe",'
+        f'"batch "&{found}&" fits and is safe: "&{fleet}&" GPUs")'
+    )
+    verdict = f"CHOOSE({state_at(VERDICT)},1,2,1+2,2,2)"
+    sentence(ws, row, f'IF({KNOWN["refused"]}<>"",2+2,{verdict})', (safe, other, idle, refused))
 
 
 def _chart(ws: Worksheet) -> None:

@@ -24,7 +24,8 @@ from ..lines import Lines, long_text, number_line
 from ..style import CAUTION, color_checks, gray_when
 from . import gpus, inputs, models
 from .blocks import LOADS, PLAN_ROWS, PLANNED
-from .plan_answer import HEAD_ROW, KNOWN, LAST, NODE_GPUS, STEPS, STEPS_FIRST, headline, write_answer
+from .plan_answer import LAST, NODE_GPUS, STEPS, STEPS_FIRST, headline, write_answer
+from .plan_rows import HEAD_ROW, KNOWN
 
 TITLE: Final = "Plan"
 KIND: Final = "output"

@@ -39,6 +39,18 @@ def weightless() -> str:
     return f"({cell('kv_gb_per_seq')}=0)*ISNUMBER({cell('kv_pool_gb')})"
 
 
+def one_count_for_both() -> str:
+    """How many times its active parameters a sparse model is, where one count prices both phases; 0 where two do."""
+    whole, active = cell("params_b"), cell("active_params_b")
+    return f"IF(AND({cell('routed_params_b')}>0,{cell('active_used_b')}={whole}),{whole}/{active},0)"
+
+
+def kv_beside_formula() -> str:
+    """By how much 2 x layers x KV heads x head size misses the model's own KV cache, where that prices it."""
+    own = cell("kv_mean_bytes")
+    return f"IF(OR({cell('kv_layout')},{own}=0),0,ABS({cell('kv_bytes_per_token')}/({own})-1))"
+
+
 def write(ws: Worksheet) -> None:
     """Write the sheet."""
     frame(
