@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 from office import Office
+from openpyxl import load_workbook
 from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
-from workbook.sheets import audit, calibrate
+from workbook.frame import FIRST_ROW
+from workbook.sheets import audit, calibrate, checks
+from workbook.sheets.blocks import PLAN_ROWS
 
 NA = ExcelError("#N/A")
 PARAMS_B, PEAK, BANDWIDTH = 70.553706496, 1_979.0, 4.8
@@ -20,6 +23,13 @@ STEP_GB = PARAMS_B / 2 + 64 * 0.524288
 def at(name: str) -> tuple[str, str]:
     """The cell of an input or a step."""
     return "Calibrate", f"C{calibrate.LINES.rows[name]}"
+
+
+def failing(template: Path, values: dict[tuple[str, str], Any]) -> set[str]:
+    """The checks that do not pass."""
+    ws = load_workbook(template)["Checks"]
+    rows = range(FIRST_ROW, checks.LAST + 1)
+    return {ws[f"B{row}"].value for row in rows if values["Checks", f"{checks.CHECK}{row}"] != "PASS"}
 
 
 def met(values: dict[tuple[str, str], Any]) -> Any:
@@ -33,7 +43,7 @@ def measured(prefill_tps: float, step_ms: float, overlap: float = 0.0) -> Values
 
 def test_efficiencies_by_hand(template: Path) -> None:
     """2 x 70.55e9 x 12,500 / (2 x 1,979e12) = 44.6%; 68.83 GB / (20.5 ms x 4.8 TB/s) = 70.0%."""
-    values = recalculate(template)
+    values = recalculate(template, changes=measured(12_500, 20.5))
     assert values[at("measured_mfu")] == pytest.approx(PARAMS_B * 12_500 / PEAK / 1e3, rel=1e-12)
     assert values[at("measured_mbu")] == pytest.approx(STEP_GB / 20.5 / BANDWIDTH, rel=1e-12)
     assert values[at("assumed_prefill_tps")] == pytest.approx(PEAK * 1e3 * 0.5 / PARAMS_B)
@@ -45,7 +55,7 @@ def test_the_plan_redone_by_hand(template: Path) -> None:
 
     TPOT without overlap 20.5 x 18.406/6.406 = 58.9 ms; 23.2% must hide; with 25% it is 20.5 x 15.406/6.406 = 49.3 ms.
     """
-    values = recalculate(template)
+    values = recalculate(template, changes=measured(12_500, 20.5, 0.25))
     decode = 20_000 * 20.5e-3 / 64
     assert values[at("replicas")] == math.ceil((12 + decode) / 0.65) == 29
     assert (values[at("gpus")], values[at("cost_per_hour")]) == (58, 203)
@@ -53,6 +63,31 @@ def test_the_plan_redone_by_hand(template: Path) -> None:
     assert values[at("overlap_needed")] == pytest.approx(1 - (50 / 20.5 - 1) * decode / 12)
     assert values[at("tpot_at_overlap_ms")] == pytest.approx(20.5 * (9 + decode) / decode)
     assert met(values) == "met: enough hides"
+
+
+def test_until_typed_over_it_is_the_plan(template: Path) -> None:
+    """1e6 / 71.3 us = 14,025 tok/s and 68.83 GB / (4.8 TB/s x 0.75) = 19.12 ms: 52 GPUs; at batch 96 the check passes.
+
+    Batch 96: 35.277 GB + 96 x 0.524288 GB = 85.608 GB, / 3.6 TB/s = 23.78 ms. R1's measurement is R1's, not Llama's.
+    """
+    values = recalculate(template)
+    assert values[at("measured_prefill_tps")] == pytest.approx(PEAK * 1e3 * 0.5 / PARAMS_B)
+    assert values[at("measured_step_ms")] == pytest.approx(STEP_GB / 3.6)
+    assert (values[at("measured_batch")], values[at("measured_context_tokens")]) == (64, 3_200)
+    assert (values[at("gpus")], values[at("cost_per_hour")]) == (52, 182)
+    for edits in (cells({"batch": 96.0}, {}), {("Plan", f"C{PLAN_ROWS['model']}"): "DeepSeek-R1"}):
+        values = recalculate(template, changes=edits)
+        assert (values[at("measured_mfu")], values[at("measured_mbu")]) == (pytest.approx(0.5), pytest.approx(0.75))
+        assert values[at("gpus")] == values["Audit", f"F{audit.ROWS['gpus']}"]
+        assert not {name for name in failing(template, values) if name.startswith(("Calibrate", "Round trip"))}
+    assert recalculate(template, changes=cells({"batch": 96.0}, {}))[at("measured_step_ms")] == pytest.approx(
+        (PARAMS_B / 2 + 96 * 0.524288) / 3.6
+    )
+
+
+def test_a_bad_measurement_is_the_only_accusation(template: Path) -> None:
+    for edit in (measured(50_000, 20), measured(-1, 20), measured(12_500, "fast")):  # type: ignore[arg-type]  # typed
+        assert failing(template, recalculate(template, changes=edit)) == {"Calibrate rows that fail"}
 
 
 def test_the_round_trip(template: Path) -> None:
@@ -85,7 +120,8 @@ def test_the_overlap_that_the_worked_example_needs(overlap: float, words: str, t
 )
 def test_words_at_a_target(given: dict[str, float], words: str, template: Path) -> None:
     """At batch 128 the best case takes 68 ms; a step of 19 ms cannot give a token each 15 ms."""
-    values = recalculate(template, changes=cells(given, {}) | measured(14_024.8, 19.1198, 1.0))
+    typed = measured(14_024.8, 19.1198, 1.0) | {at("measured_batch"): 64.0}
+    values = recalculate(template, changes=cells(given, {}) | typed)
     assert met(values) == words
 
 
@@ -130,9 +166,31 @@ def test_no_more_hides_than_decode_has_room_for() -> None:
     assert capacity.tpot_at_overlap_ms(20, 3, 6, 1) == 20
 
 
+@pytest.mark.parametrize(
+    ("edit", "accused"),
+    [
+        (cells({"mfu": 2.0}, {}), {"Inputs outside their bounds"}),
+        (cells({"gpu_gb": "text"}, {}), {"Inputs outside their bounds"}),  # type: ignore[dict-item]  # typed
+        ({("Facts", f"F{FIRST_ROW + 4}"): -1.0}, {"Facts outside their bounds, or at odds"}),
+        ({("Plan", f"C{PLAN_ROWS['prompt_tokens']}"): -1.0}, {"Inputs outside their bounds"}),
+        (cells({"mfu": 2.0}, {}) | {("Take-away", f"C{FIRST_ROW + 1}"): -1.0}, {"Inputs", "Take-away"}),
+    ],
+)
+def test_one_bad_input_is_one_accusation(edit: Values, accused: set[str], template: Path) -> None:
+    """All that follows from it is not judged; a cell of the block Take-away, which is not the plan's, still is."""
+    values = recalculate(template, changes=edit)
+    found = failing(template, values)
+    assert len(found) == len(accused)
+    assert all(any(name.startswith(a) for name in found) for a in accused)
+    assert values["About", "B3"] == f"{len(accused)} FAIL: see Checks"
+    shown = [values["Checks", f"{checks.VALUE}{row}"] for row in range(FIRST_ROW, checks.LAST + 1)]
+    assert shown.count("not judged") >= len(shown) - 5 - len(accused)
+
+
 CASES: dict[str, Values] = {
     "as built": {},
     "measured": measured(9_000, 30, 0.5),
+    "bad input": cells({"mfu": 2.0}, {}),
     "impossible": measured(50_000, 20),
     "no output": cells({"output_tokens": 0.0}, {}),
     "refined": cells({"batch": 32.0, "cache_hit": 1.0}, dict.fromkeys(("attention_flops", "fixed_time"), True)),

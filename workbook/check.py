@@ -15,6 +15,7 @@ class Check(NamedTuple):
     low: str = "0"
     high: str = "0"
     tolerance: str = "0"
+    waits: str = "facts_bad>0"  # when it is not judged: a bad input has a check of its own, and others would accuse
 
 
 def not_in(cells: str, *words: str) -> str:

@@ -80,6 +80,10 @@ LIMITED: Final = ("measured_prefill_tps", "measured_step_ms")
 # Cells beside the inputs: of the plan, near by, for shorter formulas; and what the hardware can do at most.
 _NEAR: Final = {"target_ms": (f"{AGREE}{FIRST_ROW + 1}", "ms"), "output_tps": (f"{AGREE}{FIRST_ROW + 2}", "tok/s")}
 _LIMIT: Final = {name: f"${AGREE}${FIRST_ROW + list(CALIBRATION_INPUTS).index(name)}" for name in LIMITED}
+# What the plan assumes of each measurement: it stands for the measurement until that is typed over.
+_EXPECTED: Final = {
+    name: f"$M${FIRST_ROW + i}" for i, name in enumerate(CALIBRATION_INPUTS) if name != "measured_overlap"
+}
 LINES: Final = Lines(
     CALIBRATION_INPUTS,
     STEPS,
@@ -90,13 +94,14 @@ LINES: Final = Lines(
         "measured_step_ms": f"{{measured_step_ms}}*(1+tolerance)>={_LIMIT['measured_step_ms']}",
     },
     {name: at for name, (at, _) in _NEAR.items()},
+    follows=_EXPECTED,
 )
 NOTES: Final = {
-    "measured_prefill_tps": "prompts alone, long enough to fill the GPUs; illustrative, as the next four",
-    "measured_batch": "in the step below; the plan may have another",
-    "measured_context_tokens": "prompt and what is written of the reply, on average",
-    "measured_step_ms": "decode alone, no prompt between; of an output rate: batch / tok/s x 1,000",
-    "measured_overlap": "prompts and replies mixed as planned",
+    "measured_prefill_tps": "prompts alone, long enough to fill the GPUs; follows the plan until typed over",
+    "measured_batch": "in the step below; follows the plan until typed over",
+    "measured_context_tokens": "prompt and what is written of the reply, on average; follows the plan",
+    "measured_step_ms": "decode alone; of an output rate: batch / tok/s x 1,000; follows the plan until typed over",
+    "measured_overlap": "prompts and replies mixed as planned; illustrative until typed over",
 }
 IMPOSSIBLE: Final = {
     "measured_prefill_tps": "impossible, MFU above 1: check that the rate is one replica's, its TP, and the dense peak "
@@ -126,8 +131,8 @@ COLUMNS: Final = (
     Column("", 10),
     Column("Check", 9, "center"),
     Column("Limit, or of the plan", 14, "right"),
-    Column("Add-in", 14, "right"),
-    Column("Native", 14, "right"),
+    Column("As the plan expects", 14, "right"),
+    Column("", 14, "right"),
 )
 
 
@@ -136,8 +141,8 @@ def write(ws: Worksheet) -> None:
     frame(
         ws,
         "What does a measurement say?",
-        "Measure one replica, and the assumptions MFU, MBU and overlap become figures: the plan redone with them "
-        "stands beside the plan as assumed, both by the worked example's chain.",
+        "Measure one replica and type it over what the plan assumes: MFU, MBU and overlap become figures, and the plan "
+        "redone with them stands beside the plan as assumed, both by the worked example's chain.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
@@ -166,13 +171,14 @@ def checks() -> tuple[Check, ...]:
         ),
         Check(
             "Round trip: efficiencies back from the plan's own rate and step",
-            "Measured values that equal the assumed ones give back MFU and MBU; relative difference",
+            "What the plan assumes gives back its MFU and MBU; relative difference; bad input: nothing to compare",
             f"MAX({mfu},{mbu})",
             "fraction",
             "A formula of the calibration is not the plan's the other way round",
             TITLE,
             high="tolerance",
             tolerance="tolerance",
+            waits=f"{TITLE}!{LINES.bad()}>0",
         ),
     )
 
@@ -185,7 +191,9 @@ def addin_cells() -> list[str]:
 def _possible(ws: Worksheet) -> None:
     """What the hardware can do at most, and in words whether a measurement keeps to it."""
     peak = f"{refined.cell('tp')}*{refined.cell('peak_tflops')}*1E12"
-    kv = f"{LINES.at('measured_batch')}*{LINES.at('measured_context_tokens')}*{refined.cell('kv_bytes_per_token')}/1E9"
+    # by cell arithmetic: the add-in is asked for again at an edit here, so that its figures cannot be followed
+    context, element = (refined.cell(name, NATIVE) for name in ("context_tokens", "kv_bytes_per_token"))
+    kv = f"{LINES.at('measured_batch')}*{LINES.at('measured_context_tokens')}*{element}/1E9"
     gb = f"{refined.cell('params_b')}*{refined.cell('bytes_per_param')}+{kv}"
     limits = {
         "measured_prefill_tps": (f"{peak}/(2*{refined.cell('params_b')}*1E9)", "tok/s"),
@@ -193,6 +201,14 @@ def _possible(ws: Worksheet) -> None:
     }
     for name, (near, unit) in _NEAR.items():
         put(ws, near, f"={refined.cell(name)}", "Calculation", unit, "right")
+    expected = {
+        "measured_prefill_tps": f"{_LIMIT['measured_prefill_tps']}*{refined.cell('mfu')}",
+        "measured_batch": refined.cell("batch"),
+        "measured_context_tokens": context,
+        "measured_step_ms": f"{_LIMIT['measured_step_ms']}/{refined.cell('mbu')}",
+    }
+    for name, at in _EXPECTED.items():
+        put(ws, at.replace("$", ""), f"={expected[name]}", "Calculation", CALIBRATION_INPUTS[name].unit, "right")
     for row, name in enumerate(LIMITED, WORDS):
         formula, unit = limits[name]
         put(ws, _LIMIT[name].replace("$", ""), f"={formula}", "Calculation", unit, "right")

@@ -31,8 +31,10 @@ COLUMNS: Final = (
     Column("Where", 10),
     Column("Tolerance", 10, "right"),
     Column("Check", 9, "center"),
+    Column("Not judged", 12, "center"),  # beside the printed area, as the next
+    Column("As counted", 12, "right"),
 )
-VALUE, CHECK = letter(COLUMNS, "Value"), letter(COLUMNS, "Check")
+VALUE, CHECK, WAITS, COUNTED = (letter(COLUMNS, h) for h in ("Value", "Check", "Not judged", "As counted"))
 
 ROOM: Final = "Resident sequences left beside the batch"
 GUARD: Final = "One parameter count for both phases of a sparse model"
@@ -58,6 +60,7 @@ def _of_the_plan() -> tuple[Check, ...]:
             "count",
             "Mend the rows marked FAIL; until then every result shows #N/A",
             inputs.TITLE,
+            waits="0",
         ),
         Check(
             "Facts outside their bounds, or at odds",
@@ -66,6 +69,7 @@ def _of_the_plan() -> tuple[Check, ...]:
             "count",
             "Mend the rows marked FAIL on Facts; until then every result shows #N/A",
             refined_inputs.TITLE,
+            waits="0",
         ),
         Check(
             "Engine without its functions",
@@ -74,6 +78,7 @@ def _of_the_plan() -> tuple[Check, ...]:
             "count",
             "Choose Auto or Native on Inputs, or install the add-in",
             inputs.TITLE,
+            waits="0",
         ),
         Check(
             "Add-in of another version",
@@ -82,6 +87,7 @@ def _of_the_plan() -> tuple[Check, ...]:
             "count",
             "Build this file again with the installed version, or update the add-in",
             inputs.TITLE,
+            waits="0",
         ),
         Check(
             "Audit rows in which the two engines differ",
@@ -227,8 +233,8 @@ def write(ws: Worksheet) -> None:
     frame(
         ws,
         "Checks",
-        "A check passes when its value lies between its limits. The number of checks that fail stands in the head of "
-        "every sheet.",
+        "A check passes when its value lies between its limits; how many fail stands in the head of every sheet. While "
+        "an input or a fact is out of bounds, what follows from it is not judged: mend that first.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
@@ -238,16 +244,18 @@ def write(ws: Worksheet) -> None:
         put_text(ws, (row, 3), check.meaning, "Note", "left")
         put(ws, (row, 4), f"={check.low}", "Calculation", check.unit, "right")
         put(ws, (row, 5), f"={check.high}" if check.high != "9E+99" else "no limit", "Calculation", check.unit, "right")
-        put(ws, (row, 6), f"={check.value}", "Result", check.unit, "right")
+        put(ws, f"{WAITS}{row}", f"={check.waits}", "Calculation", align="center")
+        put(ws, f"{COUNTED}{row}", f"={check.value}", "Calculation", check.unit, "right")
+        put(ws, (row, 6), f'=IF({WAITS}{row},"not judged",{COUNTED}{row})', "Result", check.unit, "right")
         put_text(ws, (row, 7), check.unit, "Note", "left")
         put_text(ws, (row, 8), check.remedy, "Note", "left")
         link(put_text(ws, (row, 9), check.where, "Note", "left"), check.where)
         put(ws, (row, 10), f"={check.tolerance}", "Calculation", align="right").number_format = '0E+00;;"0"'
         v = f"{VALUE}{row}"
         within = f'AND({v}>=D{row},OR(E{row}="no limit",{v}<=E{row}))'
-        put(ws, f"{CHECK}{row}", f'=IF(COUNT({v})=1,CHOOSE(1+{within},"FAIL","PASS"),"FAIL")', "Check")
+        put(ws, f"{CHECK}{row}", f'=CHOOSE(1+IF(COUNT({v})=1,{within},{WAITS}{row}),"FAIL","PASS")', "Check")
         if check.high == "tolerance":
-            for column in (5, 6):
+            for column in (5, 6, 13):
                 ws.cell(row, column).number_format = '0.0E+00;;"0"'
         ws.row_dimensions[row].height = 28
     put_text(ws, (OVERALL_ROW, 2), "Checks that fail", "Label", "left")

@@ -98,6 +98,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Mend the inputs marked FAIL on Take-away; else build the file anew",
             TITLE,
+            waits=f"(facts_bad>0)*('{TITLE}'!$C${BAD_ROW}=0)",
         ),
     )
 
