@@ -4,7 +4,7 @@ from typing import Annotated
 
 from .arguments import Number
 from .demand import HoursPerMonth
-from .numeric import as_float, floor, maximum, minimum, where
+from .numeric import as_float, floor, minimum, where
 from .registry import function
 from .terms import UsdPerGpuHour
 from .week import gpu_hours
@@ -118,6 +118,13 @@ LevelGpus = Annotated[float, Number("GPUs", "level: so many GPUs at once", examp
 LevelHours = Annotated[float, Number("h", "hours in which at least the level's GPUs run", example=168, ge=0)]
 SpanHours = Annotated[float, Number("h", "span: all hours, 168 for a week", example=168, gt=0)]
 ReservedPrice = Annotated[float, Number("USD/GPU-h", "reserved price: for every hour, used or not", example=2.79, ge=0)]
+
+
+def _rest(all_: float, used: float) -> float:
+    """What is not used: 0 where it is less than a billionth, which is rounding."""
+    return as_float(where(all_ - used > all_ / 1e9, all_ - used, 0.0))
+
+
 OnDemandPrice = Annotated[float, Number("USD/GPU-h", "on-demand price: for the hours used", example=3.99, gt=0)]
 
 
@@ -159,7 +166,7 @@ UsedGpuHours = Annotated[
     "On-demand GPU-hours",
     returns="GPU-h",
     words="needed GPU-hours - used GPU-hours, at least 0",
-    native="MAX(0,{needed_gpu_hours}-{used_gpu_hours})",
+    native="({needed_gpu_hours}-{used_gpu_hours})*({needed_gpu_hours}-{used_gpu_hours}>{needed_gpu_hours}/1E9)",
     derivation="{needed_gpu_hours} GPU-h needed - {used_gpu_hours} under contract = {result} on demand",
     source="Worked week: 32 GPUs x 50 h + 16 x 62 h = 2,592 GPU-h above 24 reserved; each for its own hours",
 )
@@ -169,7 +176,7 @@ def on_demand_gpu_hours(needed_gpu_hours: NeededGpuHours, used_gpu_hours: UsedGp
     >>> on_demand_gpu_hours(6624, 4032)
     2592.0
     """
-    return maximum(0.0, needed_gpu_hours - used_gpu_hours)
+    return _rest(needed_gpu_hours, used_gpu_hours)
 
 
 OnDemandGpuHours = Annotated[
@@ -266,7 +273,8 @@ def gpu_hours_usd(gpu_hours: PaidGpuHours, usd_per_gpu_hour: UsdPerGpuHour) -> f
     "Stranded cost",
     returns="USD",
     words="(committed GPU-hours - used GPU-hours, at least 0) x reserved price",
-    native="MAX(0,{committed_gpu_hours}-{used_gpu_hours})*{reserved_price}",
+    native="({committed_gpu_hours}-{used_gpu_hours})*({committed_gpu_hours}-{used_gpu_hours}>{committed_gpu_hours}/1E9)"
+    "*{reserved_price}",
     derivation="({committed_gpu_hours} GPU-h paid for - {used_gpu_hours} used) x ${reserved_price} = ${result}",
     source="Arithmetic: of contracts that cannot be cancelled; what can be given back is not stranded",
 )
@@ -278,4 +286,4 @@ def stranded_usd(
     >>> round(stranded_usd(4032, 3024, 2.79), 2)
     2812.32
     """
-    return maximum(0.0, committed_gpu_hours - used_gpu_hours) * reserved_price
+    return _rest(committed_gpu_hours, used_gpu_hours) * reserved_price

@@ -54,7 +54,7 @@ BLOCKS = {
     "Disaggregated": ("C6:F7", range(6, 8)),
     "Demand": ("C6:C27", range(39, 75)),
     "Profile": ("C6:C8", range(17, 185)),
-    "Commit": ("B52:I57", range(67, 103)),
+    "Commit": ("B48:I53", range(63, 99)),
     "Own": ("C6:E33", range(35, 43)),
     "Week": ("G6:G173", range(6, 174)),
     "Buy or run": ("B37:B46", range(37, 47)),

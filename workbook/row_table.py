@@ -113,7 +113,7 @@ class RowTable:
         a, b = (f"{self.at(first, engine, row)}:{self.at(last, engine, row)}" for engine in ENGINES)
         agree = f"{self._agree}{row}"
         # squares: a sum of absolute values of a range is not the same in every program
-        same = f"SUMPRODUCT(--(({a}-{b})^2>(tolerance*{b})^2))=0"
+        same = f"SUMPRODUCT(--(({a}-{b})^2>tolerance^2*({b}^2+1)))=0"
         alone = f'(addin_version="not installed")+{self._bad_of(row)}'
         put(ws, agree, f"=IF({alone},TRUE,{same})", "Calculation", align="center")
         check = f'=IF({self._bad_of(row)}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'

@@ -126,6 +126,8 @@ def write(ws: Worksheet) -> None:
     color_words(ws, f"{KV_FIT}{FIRST_MONTH}:{KV_FIT}{LAST_MONTH}", {"fits": GOOD, "overflows": BAD})
     for row, text in enumerate(TEXTS, TOTAL_ROW + 1):
         long_text(ws, f"B{row}", text)
+    for name in ("requests_per_turn", "peak_to_mean"):
+        ws[LINES.at(name).replace("$", "")].number_format = "0.00"
     _charts(ws)
 
 
@@ -234,5 +236,6 @@ def _charts(ws: Worksheet) -> None:
     line_chart(ws, f"B{below}", "Request rates by month", ("Month [months]", "Rate [req/s]"), months, rates)
     fleet = {"GPUs": rows("gpus"), "GPUs in whole nodes": rows("billed_gpus")}
     line_chart(ws, f"K{below}", "GPUs by month", ("Month [months]", "GPUs [GPUs]"), months, fleet)
-    ws.row_breaks.append(Break(id=MONTHS_HEAD - 1))
+    for row in (MONTHS_HEAD - 1, below - 2):
+        ws.row_breaks.append(Break(id=row))
     ws.print_area = f"A1:{CHECK}{below + CHART_ROWS}"

@@ -38,7 +38,7 @@ PROFILE_CELLS: Final = f"Profile!$C${FIRST_ROW}:$C${FIRST_ROW + len(PROFILE_INPU
 # Commit: prices, levels of whole nodes, then contracts: GPUs, start, term, ramp, USD/GPU-h, upfront, cancellable.
 COMMIT_FIRST: Final = FIRST_ROW
 COMMIT_CELLS: Final = f"Commit!$C${COMMIT_FIRST}:$C${COMMIT_FIRST + len(COMMIT_INPUTS) - 1}"
-LEVELS: Final = 24
+LEVELS: Final = 20
 LEVELS_FIRST: Final = COMMIT_FIRST + len(COMMIT_INPUTS) + 3
 WEEK_LINES: Final = 11  # what follows for a week, between levels and contracts
 CONTRACTS_FIRST: Final = LEVELS_FIRST + LEVELS + WEEK_LINES + 4

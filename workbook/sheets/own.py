@@ -138,14 +138,14 @@ NOTES: Final = {
     "residual_share": "illustrative; the same share whatever the life",
     "capital_rate": "illustrative: ask your treasury",
     "node_kw": "illustrative: below the nameplate, measured at the wall",
-    "pue": "illustrative; 1 where colocation has the cooling in its price",
+    "pue": "illustrative; 1 where colocation has cooling",
     "usd_per_kwh": "illustrative",
     "usd_per_kw_month": "illustrative; 0 in a hall of your own",
     "support_share": "illustrative",
     "work_nodes": "illustrative; Demand has the nodes of each month",
     "spare_nodes": "illustrative",
     "node_gpus": "follows Plan",
-    "load": "illustrative: the rest of the hours is paid for all the same; Demand has the load factor",
+    "load": "illustrative: Demand has the load factor",
 }
 TEXTS: Final = (
     "Owned GPU-hours that are used against rented ones: rent by the hour stops when the load does, a node does not.",
@@ -177,6 +177,7 @@ def write(ws: Worksheet) -> None:
     ws.print_title_rows = "1:3"
     LINES.write(ws, NOTES)
     LINES.head(ws, STEPS_FIRST - 1, "Engines agree", "Step", "Value", "Unit", "In words")
+    ws[LINES.at("pue").replace("$", "")].number_format = "0.00"
     _lives(ws)
     _years(ws)
     for row, text in enumerate(TEXTS, TOTAL_ROW + 1):
@@ -276,6 +277,6 @@ def _charts(ws: Worksheet) -> None:
     }
     axes = ("Year [years]", "Cash [USD]")
     line_chart(ws, f"B{below + CHART_ROWS}", "Cash of owning and of renting", axes, years, totals)
-    ws.row_breaks.append(Break(id=LOADS_ROW - 2))
-    ws.row_breaks.append(Break(id=below - 1))
+    for row in (STEPS_FIRST - 2, YEARS_FIRST - 3, below - 2, below + CHART_ROWS - 2):
+        ws.row_breaks.append(Break(id=row))
     ws.print_area = f"A1:{CHECK}{below + 2 * CHART_ROWS}"

@@ -12,13 +12,13 @@ from capacity.plan import Guard, step_named
 from ..chain import ADDIN, NATIVE
 from ..charts import CHART_ROWS, line_chart
 from ..check import Check
-from ..frame import FIRST_ROW, Column, frame, header, put
+from ..frame import FIRST_ROW, Column, frame, header, put, put_text
 from ..lines import Lines, long_text
 from ..plan_table import elsewhere
 from ..row_table import RowTable
 from ..sums import Sum
 from . import demand_months as months
-from .money_blocks import PROFILE_FIRST, WEEK_LAST
+from .money_blocks import DAYS, PROFILE_FIRST, WEEK_LAST
 from .week import cells as hours
 
 TITLE: Final = "Profile"
@@ -56,33 +56,43 @@ BEFORE_ROW: Final = HOURS_HEAD + 1  # the last hour of the week, from which the 
 FIRST_HOUR: Final = BEFORE_ROW + 1
 LAST_HOUR: Final = FIRST_HOUR + WEEK_LAST - FIRST_ROW
 
+SHARE, STANDING = "D", "H"  # load of the hour, and the static fleet: the same for both engines
 SHOWN: Final = {
-    "hour_share": "Load [count]",
-    "hour_busy_replicas": "Busy replicas",
-    "needed": "Replicas needed",
-    "running_replicas": "Replicas running",
-    "running_gpus": "GPUs running",
-    "standing": "Replicas of a static fleet",
-    "starting": "Starting [replica-h]",
-    "valley_work": "Batch work [replica-h]",
+    "hour_busy_replicas": ("E", "Busy replicas"),
+    "running_replicas": ("F", "Replicas running"),
+    "running_gpus": ("G", "GPUs running"),
+    "starting": ("I", "Starting [replica-h]"),
+    "valley_room": ("J", "Room for batch work [replica-h]"),
+    "valley_work": ("K", "Batch work [replica-h]"),
 }
-PRINTED: Final = dict(zip(SHOWN, "DEFGHIJK", strict=True))
+PRINTED: Final = {name: column for name, (column, _) in SHOWN.items()}
+HEADS: Final = {
+    "A": "#",
+    "B": "Day",
+    "C": "Hour from",
+    SHARE: "Load [count]",
+    STANDING: "Replicas of a static fleet",
+    CHECK: "Check",
+    **dict(SHOWN.values()),
+}
 TABLE: Final = RowTable(
     (
-        Sum("hour_share", "Load", "count", lambda _, row: f"Week!$H{_week_row(row)}"),
         step_named("hour_busy_replicas", week.hour_busy_replicas),
         step_named("needed", fleet.replicas, "Replicas", busy_replicas="hour_busy_replicas"),
         step_named("running_replicas", week.running_replicas, replicas="needed"),
         step_named("running_gpus", fleet.gpus, "GPUs running", replicas="running_replicas"),
-        Sum("standing", "Replicas of a static fleet", "replicas", lambda engine, _: TOP.at("replicas", SIDES[engine])),
         step_named("starting", week.starting_replica_hours),
-        step_named("valley_room", week.valley_room, replicas="standing"),
+        step_named("valley_room", week.valley_room),
         step_named("valley_work", week.valley_work),
     ),
     range(FIRST_HOUR, LAST_HOUR + 1),
     {
         **{name: TOP.at(name) for name in PROFILE_INPUTS},
-        **{name: lambda engine, _, name=name: TOP.at(name, SIDES[engine]) for name in ("busy_replicas", "peak_load")},
+        **{
+            name: lambda engine, _, name=name: TOP.at(name, SIDES[engine])
+            for name in ("busy_replicas", "replicas", "peak_load")
+        },
+        "hour_share": lambda _, row: f"${SHARE}{row}",
         "running_before": lambda engine, row: TABLE.at("running_replicas", engine, row - 1),
         "batch_left": lambda engine, row: _left(engine, row),
     },
@@ -111,7 +121,7 @@ def _sum(name: str, engine: str) -> str:
 def _hours(engine: str) -> dict[str, str]:
     """What the steps below the hours take from them."""
     return {
-        "standing_hours": _sum("standing", engine),
+        "standing_hours": f"{TOP.at('replicas', SIDES[engine])}*ROWS({hours()})",
         "running_hours": f"{_sum('running_replicas', engine)}+{_sum('starting', engine)}",
         "batch_run_hours": f"{TOP.at('batch_hours', SIDES[engine])}/{elsewhere('utilization', engine)}",
         "starting_hours": _sum("starting", engine),
@@ -199,28 +209,27 @@ def write(ws: Worksheet) -> None:
     )
     ws.print_title_rows = "1:3"
     TOP.write(ws, NOTES)
-    header(
-        ws,
-        HOURS_HEAD,
-        (
-            Column("#", 0, "center"),
-            Column("Day", 0),
-            Column("Hour from [h]", 0, "right"),
-            *(Column(words, 0, "right") for words in SHOWN.values()),
-            Column("Check", 0, "center"),
-            *TABLE.headers(),
-        ),
-    )
+    aligned = {"A": "center", "B": "left", "C": "left", CHECK: "center"}
+    heads = (Column(HEADS[c], 0, aligned.get(c, "right")) for c in sorted(HEADS))
+    header(ws, HOURS_HEAD, (*heads, *TABLE.headers()))
     ws.row_dimensions[HOURS_HEAD].height = 46
     put(ws, f"B{BEFORE_ROW}", "Before", "Note", align="left")
-    TABLE.lead(ws, BEFORE_ROW, ("hour_share", "hour_busy_replicas", "needed", "running_replicas"))
+    put(ws, f"{SHARE}{BEFORE_ROW}", f"=Week!$H{_week_row(BEFORE_ROW)}", "Calculation", "count", "right")
+    TABLE.lead(ws, BEFORE_ROW, ("hour_busy_replicas", "needed", "running_replicas"))
     for row in TABLE.rows:
+        day, hour = divmod(row - FIRST_HOUR, 24)
         put(ws, (row, 1), row - FIRST_HOUR + 1, "Note", align="center")
-        put(ws, f"B{row}", f"=Week!$B{_week_row(row)}", "Label", align="left")
-        put(ws, f"C{row}", f"=Week!$C{_week_row(row)}", "Label", "h", "right").number_format = "0"
+        put_text(ws, f"B{row}", DAYS[day], "Label", "left")
+        put_text(ws, f"C{row}", f"{hour:02}:00", "Label", "left")
+        put(ws, f"{SHARE}{row}", f"=Week!$H{_week_row(row)}", "Calculation", "count", "right")
+        put(ws, f"{STANDING}{row}", f"={TOP.at('replicas')}", "Calculation", "replicas", "right")
+    for row in (BEFORE_ROW, *TABLE.rows):
+        ws[f"{SHARE}{row}"].number_format = "0.##"
     TABLE.write(ws)
     SUMMARY.head(ws, STEPS_FIRST - 1, "Engines agree", "The week", "Value", "Unit", "In words")
     SUMMARY.write(ws, {})
+    for at in (TOP.at("peak_load"), SUMMARY.at("running_peak_to_mean")):
+        ws[at.replace("$", "")].number_format = "0.00"
     for row, text in enumerate(TEXTS, SUMMARY.last + 1):
         long_text(ws, f"B{row}", text)
     _chart(ws)
@@ -249,14 +258,12 @@ def addin_cells() -> list[str]:
 
 def _chart(ws: Worksheet) -> None:
     below = SUMMARY.last + len(TEXTS) + 2
-    lines = {
-        words: f"{PRINTED[name]}{FIRST_HOUR}:{PRINTED[name]}{LAST_HOUR}"
-        for name, words in (
-            ("standing", "Static fleet"),
-            ("running_replicas", "Following the load"),
-            ("hour_busy_replicas", "Busy"),
-        )
+    columns = {
+        "Static fleet": STANDING,
+        "Following the load": PRINTED["running_replicas"],
+        "Busy": PRINTED["hour_busy_replicas"],
     }
+    lines = {words: f"{column}{FIRST_HOUR}:{column}{LAST_HOUR}" for words, column in columns.items()}
     axes = ("Hours of the week [h]", "Replicas [replicas]")
     line_chart(ws, f"B{below}", "Replicas by hour", axes, f"A{FIRST_HOUR}:A{LAST_HOUR}", lines)
     ws.row_breaks.append(Break(id=STEPS_FIRST - 2))
