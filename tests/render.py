@@ -30,6 +30,8 @@ PICTURES = {
     "sensitivity": Picture(("What moves the answer most?", "GPUs, USD/h or USD"), 120, (45, 60, 740, 460)),
     "mix": Picture(("Which requests are the work?", "Share of requests and share of work"), 120, (45, 60, 1340, 790)),
     "compare": Picture(("Which GPU, and how many", "The ten cheapest"), 120, (45, 60, 1340, 830)),
+    "budget": Picture(("Budget by month", "not submitted"), 150, (50, 60, 1660, 800)),
+    "buy": Picture(("Buy the tokens, or run the fleet?", "Bill by load"), 120, (45, 60, 1340, 890)),
 }
 
 

@@ -59,6 +59,8 @@ BLOCKS = {
     "Week": ("G6:G173", range(6, 174)),
     "Buy or run": ("B37:B46", range(37, 47)),
     "Budget": ("V6:V41", range(6, 42)),
+    "Chargeback": ("C6:C8", range(14, 20)),
+    "Actuals": ("H6:K41", range(6, 42)),
 }
 ENGINE_INPUTS = ("engine", "tolerance")
 
@@ -628,6 +630,7 @@ def test_42_print_setup(book: Workbook) -> None:
             "Terms",
             "Budget",
             "Migration",
+            "Chargeback",
         )  # with headers of their own
         several = ws.title in tables
         assert ws.print_title_rows == ("$1:$3" if several else "$5:$5")

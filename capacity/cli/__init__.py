@@ -13,10 +13,10 @@ from typing import Any, Final
 import typer
 
 from ..errors import CapacityError
-from . import answers, compare, doctor, evidence, files, models, residency
+from . import answers, budget, compare, doctor, evidence, files, models, residency
 from .app import app
 
-__all__ = ["answers", "app", "compare", "doctor", "evidence", "files", "main", "models", "residency"]
+__all__ = ["answers", "app", "budget", "compare", "doctor", "evidence", "files", "main", "models", "residency"]
 
 # Typer exports only this leaf of its usage errors, from its own copy of Click or from Click itself, as versions differ.
 _UsageError: Final[Any] = typer.BadParameter.__base__

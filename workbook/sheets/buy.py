@@ -162,7 +162,7 @@ def write(ws: Worksheet) -> None:
     below = _SHARES_LAST + 2
     lines = {words.partition(" [")[0]: _span(column) for column, words in list(SHOWN.values())[1:]}
     line_chart(ws, f"B{below}", "Bill by load", ("Load factor [fraction]", "Cost [USD/h]"), _span("B"), lines)
-    ws.row_breaks.append(Break(id=SHARES_FIRST - 2))
+    ws.row_breaks.append(Break(id=LINES.last + 1))
     ws.print_area = f"A1:{CHECK}{below + CHART_ROWS}"
 
 
@@ -212,7 +212,11 @@ def _shares(ws: Worksheet) -> None:
     head |= {INPUT_CHECK: "Input check", CHECK: "Check"} | dict(SHOWN.values())
     head |= {column: f"Engines agree: {TABLE.label(name)}" for name, column in AGREE.items()}
     letters = [get_column_letter(i) for i in range(1, 11)]
-    header(ws, SHARES_FIRST - 1, [Column(head.get(c, ""), 0, COLUMNS[i].align) for i, c in enumerate(letters)])
+    header(
+        ws,
+        SHARES_FIRST - 1,
+        [Column(head.get(c, ""), 0, "right" if c in "CDE" else COLUMNS[i].align) for i, c in enumerate(letters)],
+    )
     header(ws, SHARES_FIRST - 1, TABLE.headers(), 11)
     ws.row_dimensions[SHARES_FIRST - 1].height = 46
     for order, share in enumerate(LOAD_SHARES, 1):

@@ -3,6 +3,7 @@
 from typing import Final
 
 from . import (
+    actuals,
     audit,
     batch,
     budget,
@@ -10,6 +11,7 @@ from . import (
     caching,
     calibrate,
     cases,
+    chargeback,
     commit,
     compare,
     demand,
@@ -61,6 +63,8 @@ MODULES: Final = (
     terms,
     budget,
     migration,
+    chargeback,
+    actuals,
     buy,
     takeaway,
     functions,

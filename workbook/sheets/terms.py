@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import budget
@@ -46,6 +47,11 @@ LINES: Final = Lines(
 )
 NOTES: Final = {
     **dict.fromkeys(BUDGET_INPUTS, "illustrative"),
+    **{
+        name: "illustrative; as signed: the sheet Commit weighs what is not"
+        for name in BUDGET_INPUTS
+        if name.startswith("contract_") and name.endswith("_gpus")
+    },
     "budget_regions": "illustrative; regions of the plan",
     "yearly_price": "illustrative; contracts keep their price",
     "step_price": "a price list that changes, also in the middle of a contract",
@@ -78,6 +84,7 @@ def write(ws: Worksheet) -> None:
     ws.print_title_rows = "1:3"
     LINES.head(ws, TERMS_LAST + 2, "Engines agree", "Signed beyond the horizon", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)
+    ws.row_breaks.append(Break(id=TERMS_LAST + 1))
     ws.print_area = f"A1:{CHECK}{LINES.last}"
 
 
