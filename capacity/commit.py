@@ -54,7 +54,7 @@ def month_contract_gpus(
     "Months of the ramp",
     returns="months",
     words="1 / ramp, rounded down, at most the term",
-    native="MIN({term_months},INT(ROUND(1/{ramp_share},9)))",
+    native="INT(ROUND(MIN({term_months},1/{ramp_share}),9))",
     derivation="1 / {ramp_share}, rounded down, at most {term_months}: {result} months until all GPUs have come",
     source="Arithmetic: at 25% a month all have come after four",
 )
@@ -64,7 +64,7 @@ def ramp_months(term_months: TermMonths, ramp_share: RampShare) -> float:
     >>> ramp_months(12, 1), ramp_months(12, 0.3), ramp_months(2, 0.25)
     (1.0, 3.0, 2.0)
     """
-    return minimum(term_months, floor(1 / ramp_share))
+    return floor(minimum(term_months, 1 / ramp_share))
 
 
 RampMonths = Annotated[
