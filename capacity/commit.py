@@ -76,7 +76,8 @@ RampMonths = Annotated[
     "GPU-months of a contract",
     returns="GPU-months",
     words="GPUs x (ramp x (1 + 2 + .. + ramp months) + term - ramp months)",
-    native="{contract_gpus}*({ramp_share}*{ramp_months}*({ramp_months}+1)/2+{term_months}-{ramp_months})",
+    native="{contract_gpus}*({ramp_share}*MIN({ramp_months},{term_months})*(MIN({ramp_months},{term_months})+1)/2"
+    "+MAX(0,{term_months}-{ramp_months}))",
     derivation="{contract_gpus} GPUs for {term_months} months, {ramp_share} more in each of {ramp_months}:"
     " {result} GPU-months",
     source="Sum of the ramp over the term: r + 2 r + .. + n r is r n (n + 1) / 2, then all of them",
@@ -89,7 +90,8 @@ def contract_gpu_months(
     >>> contract_gpu_months(64, 5, 0.25, 4)  # 16 + 32 + 48 + 64 + 64
     224.0
     """
-    return contract_gpus * (ramp_share * ramp_months * (ramp_months + 1) / 2 + term_months - ramp_months)
+    coming = minimum(ramp_months, term_months)  # a ramp ends with its term
+    return contract_gpus * (ramp_share * coming * (coming + 1) / 2 + term_months - coming)
 
 
 GpuMonths = Annotated[
