@@ -54,7 +54,7 @@ def month_contract_gpus(
     "Months of the ramp",
     returns="months",
     words="1 / ramp, rounded down, at most the term",
-    native="INT(ROUND(MIN({term_months},1/{ramp_share}),9))",
+    native="IF({ramp_share}*{term_months}<=1,{term_months},INT(ROUND(1/{ramp_share},9)))",
     derivation="1 / {ramp_share}, rounded down, at most {term_months}: {result} months until all GPUs have come",
     source="Arithmetic: at 25% a month all have come after four",
 )
