@@ -13,10 +13,13 @@ from openpyxl.formula import Tokenizer
 from openpyxl.formula.tokenizer import Token
 from openpyxl.formula.translate import Translator
 from openpyxl.utils import range_boundaries
+from openpyxl.utils.cell import coordinate_to_tuple
 from openpyxl.worksheet.worksheet import Worksheet
 
+from capacity.call import ExcelError
 from capacity.plan import Result
 from capacity.refined import REFINED_INPUTS
+from workbook.build import build_date, compose
 from workbook.recalculate import Session
 from workbook.sheets import audit, inputs, order, refined, refined_inputs
 
@@ -192,12 +195,30 @@ def put_back(office: Office, book: Workbook, sheet: str, at: str) -> None:
         office.set(sheet, at, value)
 
 
+@lru_cache
+def _printed() -> dict[str, int]:
+    """The last column that each sheet prints."""
+    book = compose(build_date())
+    return {ws.title: range_boundaries(ws.print_area.rpartition("!")[2])[2] for ws in book}
+
+
+def two_errors_beside_the_print(cell: tuple[str, str], values: tuple[Any, Any]) -> bool:
+    """Which of two errors a working cell shows, each program chooses; what is printed must be the same."""
+    errors = all(isinstance(x, ExcelError) for x in values)
+    return errors and coordinate_to_tuple(cell[1])[1] > _printed()[cell[0]]
+
+
 def programs_differ(ways: FourWays, case: str) -> dict[Any, Any]:
     """Cells that the two programs calculate differently, with the functions or without; {} when all agree."""
     found = {}
     for state in ("with", "without"):
         a, b = ways[f"office {state}"][case], ways[f"formualizer {state}"][case]
-        found |= {(state, *k): (a.get(k), b.get(k)) for k in a.keys() | b.keys() if not agree(a.get(k), b.get(k))}
+        pairs = {k: (a.get(k), b.get(k)) for k in a.keys() | b.keys()}
+        found |= {
+            (state, *k): pair
+            for k, pair in pairs.items()
+            if not agree(*pair) and not two_errors_beside_the_print(k, pair)
+        }
     return found
 
 

@@ -216,7 +216,7 @@ def test_a_chain_that_does_not_fit_the_model_is_said(edit: Values, gpus: int, se
         (cells({"mfu": 0.4}, {}), "as chosen", "within bounds"),  # it follows nothing
         (cells({"peak_tflops": 900.0}, {}), "typed over: 1", "1 input typed over: see Value"),
         (cells({"tp": 4.0, "experts": 2.0}, {}), "typed over: 2", "2 inputs typed over: see Value"),
-        (typed(tp=-1.0), "out of bounds", "out of bounds: 1 on Inputs, the first FAIL is tp"),
+        (typed(tp=-1.0), "out of bounds", "out of bounds: 1 on Inputs, marked FAIL there"),
         (typed(model="none such"), "out of bounds", "out of bounds: "),
         (typed(node_gpus=-1.0), "out of bounds", "out of bounds: see the first FAIL on Facts, or above"),
         (cells({"experts": 0.0}, {}), "out of bounds", "out of bounds: see the first FAIL on Facts"),

@@ -12,7 +12,7 @@ from ..input_rows import CHECK, FOLLOWS, VALUE
 from ..lines import Lines
 from ..style import BAD, CAUTION, GOOD, color_words
 from . import inputs, refined, refined_inputs
-from .plan_rows import CHAIN, FIT, FOUND, GIVEN, KNOWN, SAFER, SENTENCES, line, sentence, state_at
+from .plan_rows import CHAIN, FIT, GIVEN, KNOWN, SAFER, SENTENCES, line, sentence, state_at
 
 LINE_ROW: Final = 3  # the line of words above the figures in the head
 NEEDS, OUTSIDE, NO_PEAK = "this model needs", "out of bounds", "the GPU has no peak"
@@ -73,16 +73,12 @@ def given(ws: Worksheet, lines: Lines) -> None:
     shown = f'=CHOOSE(MIN({state},1+2),"as chosen","typed over: "&{number},"{OUTSIDE}")'
     line(ws, GIVEN, "Inputs and facts", shown, "text")
     color_words(ws, f"C{GIVEN}:C{GIVEN}", {"as chosen": GOOD, "typed over": CAUTION, "": BAD})
-    first, last = min(inputs.ROWS.values()), inputs.TOLERANCE_ROW
-    names, checks = (f"{inputs.TITLE}!{c}{first}:{c}{last}" for c in ("C", CHECK))
-    failing = f"{FOUND}{GIVEN}"
-    name = f'=IF(inputs_bad=0,"",INDEX({names},MATCH("FAIL",{checks},0)))'
-    put(ws, failing, name, "Calculation")
     peak = inputs.ROWS["peak_tflops"]
     sentences = (
         "within bounds, and none differs from what it follows",
         f'={number}&" input"&CHOOSE(1+({number}=1),"s","")&" typed over: see Value and Follows on Inputs and Facts"',
-        f'="{OUTSIDE}: "&inputs_bad&" on Inputs, the first FAIL is "&{failing}',
+        # not which: LibreOffice may answer MATCH from before the edit
+        f'="{OUTSIDE}: "&inputs_bad&" on Inputs, marked FAIL there"',
         f"{OUTSIDE}: see the first FAIL on Facts, or above on this sheet",
         f'="{NO_PEAK} for "&{inputs.cell("weight_format")}&": choose another type of weights"',
     )
