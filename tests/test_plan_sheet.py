@@ -292,7 +292,6 @@ CASES: dict[str, Values] = {
     "batch over the pool": cells({"batch": 192.0}, {}),
     "no load": typed(req_per_s=0.0),
     "a sparse model": OSS | cells({"peak_tflops": 4_000.0}, {}),
-    "no peak": typed(gpu="A100 80GB SXM"),
     "another model": typed(model="DeepSeek-R1", tp=8.0, node_gpus=3.0, target_ms=12.0),
 }
 

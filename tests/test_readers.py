@@ -56,9 +56,10 @@ def test_openpyxl_reads_a_value_for_every_formula(template: Path) -> None:
     formulas, values = openpyxl.load_workbook(template), openpyxl.load_workbook(template, data_only=True)
     cells = [(ws.title, c.coordinate) for ws in formulas for row in ws for c in row if c.data_type == "f"]
     assert len(cells) > 500
+    calculated = recalculate(template)
     for sheet, at in cells:
         value = values[sheet][at].value
-        assert value is not None, (sheet, at)
+        assert value is not None or calculated[sheet, at] == "", (sheet, at)  # as it reads an empty text
         assert not str(value).startswith("#"), (sheet, at)
 
 
