@@ -9,14 +9,16 @@ import capacity
 
 _ROOT: Final = Path(capacity.__file__).parents[1]
 _OURS: Final = ("capacity", "addin")
+_APART: Final = "capacity.evidence"  # no function of a cell: it needs NumPy, and measurements by the hundred
+_DATA: Final = ("aliases.csv", "gpu_sources.csv", "gpus.csv", "models.csv", "prices.csv")
 
 
 def files(module: str) -> Iterator[tuple[str, bytes]]:
-    """What a module needs of this project, as path and content: all that it imports, now or later, and all data."""
+    """What a module needs of this project, as path and content: all that it imports and the catalogue."""
     finder = _Finder([str(_ROOT)])
     finder.import_hook(module)
     code = {Path(m.__file__) for m in finder.modules.values() if m.__file__}
-    data = {p for p in (_ROOT / "capacity").rglob("*") if p.is_file() and p.suffix not in (".py", ".pyc", ".typed")}
+    data = {_ROOT / "capacity" / "data" / name for name in _DATA}
     for file in sorted(code | data):
         yield file.relative_to(_ROOT).as_posix(), file.read_bytes()
 
@@ -25,6 +27,6 @@ class _Finder(modulefinder.ModuleFinder):
     """Follows imports within the project only: beside it the functions need the standard library, which a host has."""
 
     def find_module(self, name: str, path: Any, parent: Any = None) -> Any:
-        if path is None and name not in _OURS:
+        if (path is None and name not in _OURS) or f"{parent.__name__ if parent else ''}.{name}" == _APART:
             raise ImportError(name)
         return super().find_module(name, path, parent)
