@@ -16,7 +16,7 @@ EgressUsd = Annotated[
     float, Number("USD/M tokens", "egress: traffic out of the cloud, by output tokens", example=0.01, ge=0)
 ]
 StorageUsd = Annotated[float, Number("USD/month", "storage: weights, logs, caches", example=1_500, ge=0)]
-StaffUsd = Annotated[float, Number("USD/month", "staff: who run the fleet, with overheads", example=30_000, ge=0)]
+StaffUsd = Annotated[float, Number("USD/month", "staff: who operate the fleet, with overheads", example=30_000, ge=0)]
 LicenseUsd = Annotated[
     float, Number("USD/GPU-month", "licenses: per GPU billed, of engine and operations", example=50, ge=0)
 ]

@@ -90,7 +90,7 @@ def _efficiency(share: float, what: str, remedy: str) -> float:
 
 
 _OVERLAP: Final = Number(
-    "fraction", "hidden prefill: share of prefill measured to run under decode", example=0.25, ge=0, le=1
+    "fraction", "hidden prefill: share of prefill measured to hide under decode", example=0.25, ge=0, le=1
 )
 MeasuredOverlap = Annotated[float, _OVERLAP]
 

@@ -117,7 +117,7 @@ def month_gpu_hours(gpu_months: GpuMonths, hours_per_month: HoursPerMonth = 730.
 
 
 LevelGpus = Annotated[float, Number("GPUs", "level: so many GPUs at once", example=24, ge=0)]
-LevelHours = Annotated[float, Number("h", "hours in which at least the level's GPUs run", example=168, ge=0)]
+LevelHours = Annotated[float, Number("h", "hours in which at least the level's GPUs are needed", example=168, ge=0)]
 SpanHours = Annotated[float, Number("h", "span: all hours, 168 for a week", example=168, gt=0)]
 ReservedPrice = Annotated[float, Number("USD/GPU-h", "reserved price: for every hour, used or not", example=2.79, ge=0)]
 

@@ -7,7 +7,7 @@ from .registry import function
 from .users import GrowthFactor, RequestsPerMonth, Turns
 
 System = Annotated[
-    float, Number("tokens", "system prompt: with tools and instructions, resent at each turn", example=1_000, ge=0)
+    float, Number("tokens", "fixed prompt: instructions and tools, resent at each turn", example=1_000, ge=0)
 ]
 PerTurn = Annotated[
     float, Number("tokens", "tokens per turn: that the user adds, documents included", example=620, ge=0)
@@ -20,19 +20,19 @@ Output = Annotated[
 @function(
     "Prompt tokens of a session",
     returns="tokens",
-    words="turns x (system prompt + (turns + 1) / 2 x tokens per turn + (turns - 1) / 2 x visible reply)",
-    native="{turns}*({system}+{per_turn}*({turns}+1)/2+{output}*({turns}-1)/2)",
-    derivation="{turns} turns, each with {system} tokens of system prompt, all turns so far of {per_turn}"
+    words="turns x (fixed prompt + (turns + 1) / 2 x tokens per turn + (turns - 1) / 2 x visible reply)",
+    native="{turns}*({system_tokens}+{per_turn}*({turns}+1)/2+{output}*({turns}-1)/2)",
+    derivation="{turns} turns, each with {system_tokens} tokens of fixed prompt, all turns so far of {per_turn}"
     " and all replies so far of {output} tokens: {result} prompt tokens",
-    source="Sum over t = 1..n of system + per turn x t + output x (t - 1): 1 + .. + n = n (n + 1) / 2",
+    source="Sum over t = 1..n of fixed prompt + per turn x t + output x (t - 1): 1 + .. + n = n (n + 1) / 2",
 )
-def session_tokens(turns: Turns, system: System, per_turn: PerTurn, output: Output) -> float:
+def session_tokens(turns: Turns, system_tokens: System, per_turn: PerTurn, output: Output) -> float:
     """Prompt tokens of a conversation that resends its history at each turn.
 
     >>> session_tokens(3, 1000, 100, 10)  # 1100 + 1210 + 1320
     3630.0
     """
-    return turns * system + per_turn * turns * (turns + 1) / 2 + output * turns * (turns - 1) / 2
+    return turns * system_tokens + per_turn * turns * (turns + 1) / 2 + output * turns * (turns - 1) / 2
 
 
 SessionTokens = Annotated[

@@ -51,7 +51,7 @@ def hour_busy_replicas(busy_replicas: BusyReplicas, hour_share: HourShare, peak_
 
 
 WarmReplicas = Annotated[
-    float, Number("replicas", "warm replicas: that run even when nobody asks", example=2, ge=0, whole=True)
+    float, Number("replicas", "warm replicas: that stay up even when nobody asks", example=2, ge=0, whole=True)
 ]
 
 
@@ -64,7 +64,7 @@ WarmReplicas = Annotated[
     source="Arithmetic: the first request of a night must not wait for a replica to start",
 )
 def running_replicas(replicas: Replicas, warm_replicas: WarmReplicas) -> float:
-    """Replicas that run in an hour: never fewer than are kept warm.
+    """Replicas that are up in an hour: never fewer than are kept warm.
 
     >>> running_replicas(26, 2), running_replicas(0, 2)
     (26.0, 2.0)

@@ -48,7 +48,7 @@ NOTES: Final = {
     "turns": "illustrative",
     "requests_per_turn": "illustrative",
     "retry_share": "illustrative: read it from the gateway's log",
-    "system": "illustrative",
+    "system_tokens": "illustrative",
     "per_turn": "illustrative",
     "output": "illustrative",
     "reasoning_tokens": "illustrative",
