@@ -21,18 +21,18 @@ Output = Annotated[
     "Prompt tokens of a session",
     returns="tokens",
     words="turns x (fixed prompt + (turns + 1) / 2 x tokens per turn + (turns - 1) / 2 x visible reply)",
-    native="{turns}*({system_tokens}+{per_turn}*({turns}+1)/2+{output}*({turns}-1)/2)",
+    native="{turns}*({system_tokens}+{per_turn}*({turns}+1)/2+{reply_tokens}*({turns}-1)/2)",
     derivation="{turns} turns, each with {system_tokens} tokens of fixed prompt, all turns so far of {per_turn}"
-    " and all replies so far of {output} tokens: {result} prompt tokens",
-    source="Sum over t = 1..n of fixed prompt + per turn x t + output x (t - 1): 1 + .. + n = n (n + 1) / 2",
+    " and all replies so far of {reply_tokens} tokens: {result} prompt tokens",
+    source="Sum over t = 1..n of fixed prompt + per turn x t + reply x (t - 1): 1 + .. + n = n (n + 1) / 2",
 )
-def session_tokens(turns: Turns, system_tokens: System, per_turn: PerTurn, output: Output) -> float:
+def session_tokens(turns: Turns, system_tokens: System, per_turn: PerTurn, reply_tokens: Output) -> float:
     """Prompt tokens of a conversation that resends its history at each turn.
 
     >>> session_tokens(3, 1000, 100, 10)  # 1100 + 1210 + 1320
     3630.0
     """
-    return turns * system_tokens + per_turn * turns * (turns + 1) / 2 + output * turns * (turns - 1) / 2
+    return turns * system_tokens + per_turn * turns * (turns + 1) / 2 + reply_tokens * turns * (turns - 1) / 2
 
 
 SessionTokens = Annotated[
@@ -84,17 +84,17 @@ ReasoningTokens = Annotated[
     "Mean output of a request",
     returns="tokens",
     words="visible reply + reasoning",
-    native="{output}+{reasoning_tokens}",
-    derivation="{output} tokens of reply + {reasoning_tokens} of reasoning = {result} output tokens",
+    native="{reply_tokens}+{reasoning_tokens}",
+    derivation="{reply_tokens} tokens of reply + {reasoning_tokens} of reasoning = {result} output tokens",
     source="Arithmetic: decode writes both, and both are paid for as output",
 )
-def turn_output_tokens(output: Output, reasoning_tokens: ReasoningTokens) -> float:
+def turn_output_tokens(reply_tokens: Output, reasoning_tokens: ReasoningTokens) -> float:
     """Output tokens of the mean request, reasoning included.
 
     >>> turn_output_tokens(300, 100)
     400.0
     """
-    return output + reasoning_tokens
+    return reply_tokens + reasoning_tokens
 
 
 TokensPerRequest = Annotated[

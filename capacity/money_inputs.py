@@ -33,7 +33,7 @@ DEMAND_INPUTS: Final[dict[str, Number]] = {
         "fraction", "growth of new users: per month, below 0 where they get fewer", example=0.03, gt=-1
     ),
     **_of(requests_per_month, "sessions_per_user", "turns", "requests_per_turn", "retry_share"),
-    **_of(session_tokens, "system_tokens", "per_turn", "output"),
+    **_of(session_tokens, "system_tokens", "per_turn", "reply_tokens"),
     **_of(turn_output_tokens, "reasoning_tokens"),
     "context_growth": Number(
         "fraction", "growth of prompts: per month, below 0 where they shrink", example=0.01, gt=-1

@@ -50,7 +50,7 @@ NOTES: Final = {
     "retry_share": "illustrative: read it from the gateway's log",
     "system_tokens": "illustrative",
     "per_turn": "illustrative",
-    "output": "illustrative",
+    "reply_tokens": "illustrative",
     "reasoning_tokens": "illustrative",
     "context_growth": "illustrative",
     "batch_prompt_tokens": "illustrative; grows with new users",
