@@ -127,7 +127,7 @@ def test_windows_cost_less_per_token_in_long_sequences() -> None:
 def test_what_does_not_do_is_said(change: dict[str, str], sentence: str) -> None:
     arguments = {"quant": "fp8", **change}
     with pytest.raises(CapacityError) as error:
-        memory(MODELS.row("Llama-3.3-70B"), GPUS.row("H100 SXM"), **arguments)  # type: ignore[arg-type]
+        memory(MODELS.row("Llama-3.3-70B"), GPUS.row("H100 SXM"), **arguments)  # type: ignore[arg-type]  # texts and one number
     assert str(error.value) == sentence
 
 

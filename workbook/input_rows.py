@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 from openpyxl.cell import Cell
+from openpyxl.utils.datetime import to_excel
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -38,6 +39,7 @@ VALUE, FOLLOWS, SEED, CHECK, NUMERIC, WHOLE = (
 LISTS_FIRST: Final = "Q"  # lists stand to the right of these columns
 ROW_HEIGHT: Final = 26  # two lines of text
 NO_LIMIT: Final = "-"
+FIRST_DATE: Final = f"{to_excel(date(2020, 1, 1)):.0f}"  # the number that stands for it
 
 
 class Note(NamedTuple):
@@ -141,7 +143,7 @@ def choose(
 
 def one_of(name: str, listed: str, prompt: str, choices: str) -> DataValidation:
     """One of the texts that stand in the cells `choices`."""
-    return _rule("list", name, f"{name} must be {listed}", prompt, formula1=choices)
+    return rule("list", name, f"{name} must be {listed}", prompt, formula1=choices)
 
 
 def criterion(bound: str) -> str:
@@ -168,20 +170,36 @@ def bounds(name: str, argument: Number, at: str) -> DataValidation:
     if argument.high and argument.low:
         low, high = criterion(argument.low), criterion(argument.high)
         whole = f",{at}=INT({at})" if argument.whole else ""
-        return _rule("custom", name, error, prompt, formula1=f"AND(ISNUMBER({at}),{at}{low},{at}{high}{whole})")
+        return rule("custom", name, error, prompt, formula1=f"AND(ISNUMBER({at}),{at}{low},{at}{high}{whole})")
     operator = "greaterThan" if argument.gt is not None else "greaterThanOrEqual"
     limit = literal(argument.gt if argument.gt is not None else argument.ge)
-    return _rule("whole" if argument.whole else "decimal", name, error, prompt, operator=operator, formula1=limit)
+    return rule("whole" if argument.whole else "decimal", name, error, prompt, operator=operator, formula1=limit)
 
 
-def _rule(kind: str, name: str, error: str, prompt: str, **details: str) -> DataValidation:
+def name_rule(name: str, longest: int, prompt: str, *, blank: bool = False) -> DataValidation:
+    """A text of so many characters at most."""
+    most, limits = f"at most {longest} characters", {"formula1": "1", "formula2": str(longest)}
+    error, prompt = f"{name} must be a name of {most}", f"{prompt}, {most}"
+    return rule("textLength", name, error, prompt, blank=blank, operator="between", **limits)
+
+
+def date_rule(name: str, prompt: str, *, blank: bool = False) -> DataValidation:
+    """A date of these years."""
+    error, limit = f"{name} must be a date from 2020 on", {"operator": "greaterThanOrEqual", "formula1": FIRST_DATE}
+    return rule("date", name, error, f"{prompt}: a date from 2020 on", blank=blank, **limit)
+
+
+def rule(
+    kind: str, name: str, error: str, prompt: str, *, blank: bool = False, **details: str | None
+) -> DataValidation:
+    """What a cell takes, with a prompt and an error that name it."""
     return DataValidation(
         type=kind,
         errorTitle=name[:32],
         error=error[:255],
         promptTitle=name[:32],
         prompt=prompt[:255],
-        allow_blank=False,
+        allow_blank=blank,
         showErrorMessage=True,
         showInputMessage=True,
         **details,

@@ -175,6 +175,21 @@ def _texts(ws: Worksheet, row: int, order: int, label: str, unit: str, words: st
     ws.row_dimensions[row].height = 18
 
 
+def columns(subject: str) -> tuple[Column, ...]:
+    """Of a sheet that holds lines alone, the working ones last."""
+    return (
+        Column("#", 5, "center"),
+        Column(subject, 44),
+        Column("Value", 14, "right"),
+        Column("Unit", 14),
+        Column("Meaning", 34),
+        Column("", 56),
+        Column("", 12),
+        Column("Check", 9, "center"),
+        *(Column(words, 12, "center") for words in ("Inputs bad", "Add-in", "Native")),
+    )
+
+
 def long_text(ws: Worksheet, at: str, text: str) -> None:
     """A text that runs over the cells to its right, which are empty."""
     put_text(ws, at, text, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)

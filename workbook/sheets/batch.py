@@ -6,7 +6,6 @@ Each row carries both engines: results on the left, the Add-in and the Native ch
 from typing import Final
 
 from openpyxl.utils import get_column_letter
-from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.plan import INPUTS, Step
@@ -17,6 +16,7 @@ from capacity.tpot import FAILS, MEASURE, SAFE
 from ..charts import CHART_ROWS, bar_chart, line_chart
 from ..check import Check, not_in
 from ..frame import FIRST_ROW, Column, frame, put
+from ..input_rows import rule
 from ..plan_table import PlanTable
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import refined
@@ -207,17 +207,8 @@ def only_one_engine(input_check: str, agree: str) -> str:
 
 def _validate(ws: Worksheet) -> None:
     batch = INPUTS["batch"]
-    rule = DataValidation(
-        type="whole",
-        operator="greaterThanOrEqual",
-        formula1=literal(1),
-        allow_blank=False,
-        showErrorMessage=True,
-        showInputMessage=True,
-        errorTitle="batch",
-        error=f"batch must be {batch.bounds}",
-        promptTitle="batch",
-        prompt=f"{batch.meaning}: {batch.bounds}",
-    )
-    ws.add_data_validation(rule)
-    rule.add(f"B{FIRST_ROW}:B{BATCH_LAST}")
+    limit = {"operator": "greaterThanOrEqual", "formula1": literal(1)}
+    text = f"batch must be {batch.bounds}", f"{batch.meaning}: {batch.bounds}"
+    sizes = rule("whole", "batch", *text, **limit)
+    ws.add_data_validation(sizes)
+    sizes.add(f"B{FIRST_ROW}:B{BATCH_LAST}")

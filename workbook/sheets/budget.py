@@ -3,7 +3,6 @@
 from typing import Final
 
 from openpyxl.utils import get_column_letter
-from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -13,7 +12,7 @@ from ..chain import ADDIN, NATIVE
 from ..charts import CHART_ROWS, stacked_chart
 from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, header, put, put_text
-from ..input_rows import bounds
+from ..input_rows import bounds, date_rule, name_rule
 from ..lines import long_text
 from ..style import color_checks
 from . import demand_months, terms
@@ -28,7 +27,6 @@ from .budget_blocks import (
     TOTAL_ROW,
 )
 from .budget_months import BAD, CHECK, NODE_GPUS, PARTS, PRINTED, SHOWN, TABLE, TITLE
-from .facts import DATE
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -200,31 +198,8 @@ def _approved(ws: Worksheet) -> None:
     put(ws, f"F{row}", None, "Input", align="left")
     put(ws, f"F{row + 1}", None, "Input", "date", "left")
     long_text(ws, f"H{row}", "Paste the values of the months' cost under Submitted; enter who approved them and when.")
-    name = DataValidation(
-        type="textLength",
-        operator="between",
-        formula1="1",
-        formula2="60",
-        allow_blank=True,
-        showErrorMessage=True,
-        showInputMessage=True,
-        errorTitle="approved by",
-        error="approved by must be a name of at most 60 characters",
-        promptTitle="approved by",
-        prompt="who approved the submitted figures, at most 60 characters",
-    )
-    day = DataValidation(
-        type=DATE.kind,
-        operator=DATE.operator,
-        formula1=DATE.formula1,
-        allow_blank=True,
-        showErrorMessage=True,
-        showInputMessage=True,
-        errorTitle="approved on",
-        error="approved on must be a date from 2020 on",
-        promptTitle="approved on",
-        prompt="day on which the submitted figures were approved: a date from 2020 on",
-    )
+    name = name_rule("approved by", 60, "who approved the submitted figures", blank=True)
+    day = date_rule("approved on", "day on which the submitted figures were approved", blank=True)
     for rule, at in ((name, f"F{row}"), (day, f"F{row + 1}")):
         ws.add_data_validation(rule)
         rule.add(at)

@@ -3,7 +3,6 @@
 from typing import Final
 
 from openpyxl.utils import get_column_letter
-from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -12,7 +11,7 @@ from capacity.money_inputs import CONTRACT_INPUTS
 from ..charts import CHART_ROWS, line_chart
 from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, header, put, put_text
-from ..input_rows import bounds
+from ..input_rows import bounds, name_rule
 from ..lines import long_text
 from ..style import color_checks
 from . import demand_months as months
@@ -180,19 +179,7 @@ def _contracts(ws: Worksheet) -> None:
         rule = bounds(name, argument, f"{column}{CONTRACTS_FIRST}")
         ws.add_data_validation(rule)
         rule.add(f"{column}{rows.format(c=column)}")
-    rule = DataValidation(
-        type="textLength",
-        operator="between",
-        formula1="1",
-        formula2="40",
-        allow_blank=False,
-        showErrorMessage=True,
-        showInputMessage=True,
-        errorTitle="contract",
-        error="contract must be a name of at most 40 characters",
-        promptTitle="contract",
-        prompt="name of a contract, at most 40 characters",
-    )
+    rule = name_rule("contract", 40, "name of a contract")
     ws.add_data_validation(rule)
     rule.add(f"B{rows.format(c='B')}")
     CONTRACT_TABLE.write(ws)

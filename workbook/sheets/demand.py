@@ -3,7 +3,6 @@
 from datetime import date
 from typing import Final
 
-from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -11,7 +10,7 @@ from ..chain import ADDIN, NATIVE
 from ..charts import CHART_ROWS, line_chart
 from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, header, put, put_text
-from ..input_rows import choose
+from ..input_rows import choose, date_rule
 from ..lines import long_text
 from ..style import BAD, GOOD, color_checks, color_words
 from . import refined, week
@@ -30,7 +29,6 @@ from .demand_months import (
     TODAY_ROW,
     TOTAL_ROW,
 )
-from .facts import DATE
 from .money_blocks import DEMAND_FIRST, FIRST_MONTH_ROW, SHAPE_ROW, SHAPES
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
@@ -177,18 +175,7 @@ def _first_month(ws: Worksheet) -> None:
     put_text(ws, f"D{row}", "date", "Note", "left")
     long_text(ws, f"E{row}", "any day of the first of the 36 months")
     put(ws, f"C{row}", date(2027, 1, 1), "Input", "date", "right")
-    rule = DataValidation(
-        type=DATE.kind,
-        operator=DATE.operator,
-        formula1=DATE.formula1,
-        allow_blank=False,
-        showErrorMessage=True,
-        showInputMessage=True,
-        errorTitle="first month",
-        error="first month must be a date from 2020 on",
-        promptTitle="first month",
-        prompt="any day of the first of the 36 months: a date from 2020 on",
-    )
+    rule = date_rule("first month", "any day of the first of the 36 months")
     ws.add_data_validation(rule)
     rule.add(f"C{row}")
     put(ws, f"{CHECK}{row}", f'=IF(COUNT(C{row})=1,CHOOSE(1+(C{row}>0),"FAIL","PASS"),"FAIL")', "Check")

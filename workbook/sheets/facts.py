@@ -10,12 +10,11 @@ from typing import Any, Final, NamedTuple
 from openpyxl.cell import Cell
 from openpyxl.styles import Alignment
 from openpyxl.utils import get_column_letter
-from openpyxl.utils.datetime import to_excel
-from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.table import Table, TableStyleInfo
 from openpyxl.worksheet.worksheet import Worksheet
 
 from ..frame import FIRST_ROW, HEADER_ROW, Column, frame, lines_of, put, put_text
+from ..input_rows import FIRST_DATE, rule
 
 KIND: Final = "input"
 OWN_ROWS: Final = 10  # for a team's own
@@ -46,7 +45,7 @@ def at_least(limit: int, *, whole: bool = False) -> Rule:
 POSITIVE: Final = Rule("a number > 0", "decimal", "0", "greaterThan")
 YES: Final = Rule("1 for yes or 0 for no", "whole", "0", "between", "1")
 TEXT: Final = Rule("a text of at most 250 characters", "textLength", "250", "lessThanOrEqual")
-DATE: Final = Rule("a date from 2020 on", "date", f"{to_excel(date(2020, 1, 1)):.0f}", "greaterThanOrEqual")
+DATE: Final = Rule("a date from 2020 on", "date", FIRST_DATE, "greaterThanOrEqual")
 NAME: Final = Rule(
     "a text of at most 60 characters that is not in the table yet",
     "custom",
@@ -140,22 +139,13 @@ class FactSheet:
         own = {f.field: f"{self.column(f.field)}{self.first_own_row}" for f in self.facts}
         names = self.cells(self.facts[0].field).partition("!")[2]
         formula = fact.rule.formula1.format(at=own[fact.field], names=names, **own)
-        rule = DataValidation(
-            type=fact.rule.kind,
-            operator=fact.rule.operator,
-            formula1=formula,
-            formula2=fact.rule.formula2,
-            allow_blank=True,
-            showErrorMessage=True,
-            showInputMessage=True,
-            errorTitle=fact.header,
-            error=f"{fact.header} must be {fact.rule.words}, or blank",
-            promptTitle=fact.header,
-            prompt=f"{fact.meaning}: {fact.rule.words}; blank where it is not known",
-        )
-        ws.add_data_validation(rule)
+        words = f"{fact.header} must be {fact.rule.words}, or blank"
+        prompt = f"{fact.meaning}: {fact.rule.words}; blank where it is not known"
+        limits = {"operator": fact.rule.operator, "formula1": formula, "formula2": fact.rule.formula2}
+        validation = rule(fact.rule.kind, fact.header, words, prompt, blank=True, **limits)
+        ws.add_data_validation(validation)
         letter = self.column(fact.field)
-        rule.add(f"{letter}{self.first_own_row}:{letter}{self.last_row}")
+        validation.add(f"{letter}{self.first_own_row}:{letter}{self.last_row}")
 
 
 def _put(cell: Cell, fact: Fact, value: Any, *, own: bool) -> None:

@@ -194,7 +194,7 @@ def _chain(ws: Worksheet, order: int) -> int:
     section(ws, ROWS["chain"] - 1, "Chain, and the refinements of the refined one", len(COLUMNS))
     note = Note("llm-capacity", _OURS, "high", "Decides which chain feeds Batch, Requests and the results")
     choice_row(ws, ROWS["chain"], order + 1, "chain", "Chain that gives the results", "Seed", choices("chain"), note)
-    for order, (name, words) in enumerate(SWITCHES.items(), order + 2):  # noqa: B020  # as above
+    for order, (name, words) in enumerate(SWITCHES.items(), order + 2):  # noqa: B020  # it goes on counting
         note = Note("Field notes of the project, 2026-11", _OURS, "medium", words)
         label = f"Refinement: {name.replace('_', ' ')}"
         choice_row(ws, ROWS[name], order, name, label, "off", choices("switch"), note)

@@ -10,8 +10,8 @@ from capacity.plan import Guard, step_named
 
 from ..chain import ADDIN, NATIVE
 from ..check import Check
-from ..frame import FIRST_ROW, Column, frame, put, put_text
-from ..lines import Lines, long_text
+from ..frame import FIRST_ROW, frame, put, put_text
+from ..lines import Lines, columns, long_text
 from . import terms
 from .budget_blocks import FIRST_MONTH, LAST_MONTH, MIGRATION_FIRST
 from .budget_months import BAD, HOURS, PRINTED
@@ -83,17 +83,7 @@ TEXTS: Final = (
     "GPUs alone: what else a month costs is taken to stay. A case to decide upon: Budget has the old fleet.",
     "Contracts on old GPUs are paid to their end, used or not, unless the new fleet's price counts them already.",
 )
-COLUMNS: Final = (
-    Column("#", 5, "center"),
-    Column("The change", 44),
-    Column("Value", 14, "right"),
-    Column("Unit", 14),
-    Column("Meaning", 34),
-    Column("", 56),
-    Column("", 12),
-    Column("Check", 9, "center"),
-    *(Column(words, 12, "center") for words in ("Inputs bad", "Add-in", "Native")),
-)
+COLUMNS: Final = columns("The change")
 
 
 def write(ws: Worksheet) -> None:

@@ -3,7 +3,6 @@
 from typing import Final
 
 from openpyxl.utils import get_column_letter
-from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -14,7 +13,7 @@ from capacity.mix import CLASS_INPUTS
 from ..charts import bar_chart
 from ..check import Check
 from ..frame import FIRST_ROW, frame, header, put, put_text
-from ..input_rows import bounds
+from ..input_rows import bounds, name_rule
 from ..lines import long_text
 from ..style import BAD as RED
 from ..style import CAUTION, GOOD, color_checks, color_words
@@ -127,19 +126,7 @@ def _classes(ws: Worksheet) -> None:
         rule = bounds(name, _argument(name), f"{column}{FIRST_ROW}")
         ws.add_data_validation(rule)
         rule.add(f"{column}{FIRST_ROW}:{column}{CLASS_LAST}")
-    rule = DataValidation(
-        type="textLength",
-        operator="between",
-        formula1="1",
-        formula2="30",
-        allow_blank=False,
-        showErrorMessage=True,
-        showInputMessage=True,
-        errorTitle="class",
-        error="class must be a name of at most 30 characters",
-        promptTitle="class",
-        prompt="name of a workload class, at most 30 characters",
-    )
+    rule = name_rule("class", 30, "name of a workload class")
     ws.add_data_validation(rule)
     rule.add(f"B{FIRST_ROW}:B{CLASS_LAST}")
 

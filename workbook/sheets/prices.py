@@ -3,13 +3,13 @@
 from datetime import date
 from typing import Final
 
-from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import catalogue
 
 from ..check import Check
 from ..frame import HEADER_ROW, put
+from ..input_rows import date_rule
 from ..style import CAUTION, color_words
 from . import gpus
 from .facts import DATE, KIND, NAME, TEXT, Fact, FactSheet, Rule, at_least
@@ -81,18 +81,7 @@ def write(ws: Worksheet) -> None:
         _flags(ws, row)
     at = f"{STALE_BEFORE}{FIRST_ROW}"
     put(ws, at, _STALE_BEFORE, "Input", "date", "center")
-    rule = DataValidation(
-        type=DATE.kind,
-        operator=DATE.operator,
-        formula1=DATE.formula1,
-        allow_blank=False,
-        showErrorMessage=True,
-        showInputMessage=True,
-        errorTitle="stale before",
-        error="stale before must be a date from 2020 on",
-        promptTitle="stale before",
-        prompt="a price of a day before this date is flagged as stale: a date from 2020 on",
-    )
+    rule = date_rule("stale before", "a price of a day before this date is flagged as stale")
     ws.add_data_validation(rule)
     rule.add(at)
     color_words(ws, f"{AGE}{FIRST_ROW}:{AGE}{LAST_ROW}", {"stale": CAUTION, "no date": CAUTION})

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import FUNCTIONS
@@ -14,6 +13,7 @@ from capacity.registry import Function
 from ..chain import ADDIN, NATIVE, VALUE
 from ..check import Check, not_in
 from ..frame import FIRST_ROW, Column, frame, letter, put, put_text
+from ..input_rows import rule
 from ..style import color_checks, gray_when
 from . import refined
 from .batch import only_one_engine
@@ -160,18 +160,9 @@ def _step(
 
 def _validate(ws: Worksheet, name: str) -> None:
     argument = FUNCTIONS["REQUEST_REPLICA_S"].args[name]
-    rule = DataValidation(
-        type="decimal",
-        operator="greaterThanOrEqual",
-        formula1="0",
-        allow_blank=False,
-        showErrorMessage=True,
-        showInputMessage=True,
-        errorTitle=name,
-        error=f"{name} must be {argument.bounds} [{argument.unit}]",
-        promptTitle=name,
-        prompt=f"length of this request [{argument.unit}]: {argument.bounds}",
-    )
-    ws.add_data_validation(rule)
+    error = f"{name} must be {argument.bounds} [{argument.unit}]"
+    prompt = f"length of this request [{argument.unit}]: {argument.bounds}"
+    lengths = rule("decimal", name, error, prompt, operator="greaterThanOrEqual", formula1="0")
+    ws.add_data_validation(lengths)
     column = "C" if name == "prompt_tokens" else "D"
-    rule.add(f"{column}{FIRST_ROW}:{column}{REQUEST_LAST}")
+    lengths.add(f"{column}{FIRST_ROW}:{column}{REQUEST_LAST}")

@@ -11,8 +11,8 @@ from capacity.plan import step_named
 
 from ..chain import ADDIN, NATIVE
 from ..check import Check
-from ..frame import FIRST_ROW, Column, frame
-from ..lines import Lines
+from ..frame import FIRST_ROW, frame
+from ..lines import Lines, columns
 from . import demand_months
 from .budget_blocks import TERMS_LAST
 
@@ -58,17 +58,7 @@ NOTES: Final = {
     "running_share": "100%: never switched off; the sheet Week says what following the load saves",
     "contingency": "an assumption, not measured",
 }
-COLUMNS: Final = (
-    Column("#", 5, "center"),
-    Column("Terms of the budget", 44),
-    Column("Value", 14, "right"),
-    Column("Unit", 14),
-    Column("Meaning", 34),
-    Column("", 56),
-    Column("", 12),
-    Column("Check", 9, "center"),
-    *(Column(words, 12, "center") for words in ("Inputs bad", "Add-in", "Native")),
-)
+COLUMNS: Final = columns("Terms of the budget")
 
 
 def write(ws: Worksheet) -> None:

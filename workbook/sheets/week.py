@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
 from ..frame import FIRST_ROW, Column, frame, put, put_text
+from ..input_rows import rule
 from .money_blocks import DAYS, SHAPE_NUMBER, SHAPES, WEEK_LAST
 
 TITLE: Final = "Week"
@@ -55,18 +55,9 @@ def write(ws: Worksheet) -> None:
         ws[f"{IN_USE}{row}"].number_format = "0.##"
     for row, name in enumerate(SHAPES, FIRST_ROW):
         put_text(ws, f"{NAMES}{row}", name, "Label", "left")
-    rule = DataValidation(
-        type="decimal",
-        operator="greaterThanOrEqual",
-        formula1="0",
-        allow_blank=False,
-        showErrorMessage=True,
-        showInputMessage=True,
-        errorTitle="load",
-        error="load must be a number >= 0",
-        promptTitle="load",
-        prompt="load of the hour in any unit, >= 0; only the proportions count",
-    )
-    ws.add_data_validation(rule)
-    rule.add(f"{OWN}{FIRST_ROW}:{OWN}{WEEK_LAST}")
+    prompt = "load of the hour in any unit, >= 0; only the proportions count"
+    limit = {"operator": "greaterThanOrEqual", "formula1": "0"}
+    loads = rule("decimal", "load", "load must be a number >= 0", prompt, **limit)
+    ws.add_data_validation(loads)
+    loads.add(f"{OWN}{FIRST_ROW}:{OWN}{WEEK_LAST}")
     ws.print_area = f"A1:{IN_USE}{WEEK_LAST}"
