@@ -162,7 +162,8 @@ def write(ws: Worksheet) -> None:
     below = _SHARES_LAST + 2
     lines = {words.partition(" [")[0]: _span(column) for column, words in list(SHOWN.values())[1:]}
     line_chart(ws, f"B{below}", "Bill by load", ("Load factor [fraction]", "Cost [USD/h]"), _span("B"), lines)
-    ws.row_breaks.append(Break(id=LINES.last + 1))
+    for row in (LINES.last + 1, below - 1):  # no chart over two pages
+        ws.row_breaks.append(Break(id=row))
     ws.print_area = f"A1:{CHECK}{below + CHART_ROWS}"
 
 

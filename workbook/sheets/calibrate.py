@@ -152,7 +152,8 @@ def write(ws: Worksheet) -> None:
     _head(ws, _STEPS_FIRST - 1, ("Efficiencies, and the plan redone", "Value", "Unit", "In words"))
     _beside(ws)
     color_words(ws, f"C{_STEPS_FIRST}:C{LINES.last}", {"safe": GOOD, "needs": CAUTION, "fails": BAD})
-    ws.row_breaks.append(Break(id=LINES.rows[EFFICIENCIES[-1].name]))
+    for row in (LINES.rows[EFFICIENCIES[-1].name], BESIDE + 6):  # no chart over two pages
+        ws.row_breaks.append(Break(id=row))
     ws.print_area = f"A1:{CHECK}{BESIDE + 6 + CHART_ROWS}"
 
 

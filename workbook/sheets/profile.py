@@ -266,5 +266,6 @@ def _chart(ws: Worksheet) -> None:
     lines = {words: f"{column}{FIRST_HOUR}:{column}{LAST_HOUR}" for words, column in columns.items()}
     axes = ("Hours of the week [h]", "Replicas [replicas]")
     line_chart(ws, f"B{below}", "Replicas by hour", axes, f"A{FIRST_HOUR}:A{LAST_HOUR}", lines)
-    ws.row_breaks.append(Break(id=STEPS_FIRST - 2))
+    for row in (STEPS_FIRST - 2, below - 1):  # no chart over two pages
+        ws.row_breaks.append(Break(id=row))
     ws.print_area = f"A1:{CHECK}{below + CHART_ROWS}"

@@ -55,7 +55,7 @@ NOTES: Final = {
     "budget_regions": "illustrative; regions of the plan",
     "yearly_price": "illustrative; contracts keep their price",
     "step_price": "a price list that changes, also in the middle of a contract",
-    "running_share": "100%: never switched off; the sheet Week says what following the load saves",
+    "running_share": "see Profile",
     "contingency": "an assumption, not measured",
 }
 COLUMNS: Final = columns("Terms of the budget")
