@@ -19,19 +19,19 @@ DOCS = Path(__file__).parent.parent / "docs"
 class Picture(NamedTuple):
     """A page of the workbook, without the margins of the paper."""
 
-    words: tuple[str, ...]  # which together stand on no page before it
+    words: tuple[str, ...]  # which together stand on no page behind it
     dpi: int
     crop: tuple[int, int, int, int]  # left, top, width, height
 
 
 PICTURES = {
-    "plan": Picture(("What you plan for", "GPUs by decode batch"), 120, (45, 55, 925, 1110)),
+    "plan": Picture(("What you plan for", "GPUs by decode batch"), 120, (45, 55, 925, 1140)),
     "audit": Picture(("Load in tokens", "Seed prints", "TPOT check"), 150, (50, 65, 1655, 960)),
     "sensitivity": Picture(("What moves the answer most?", "GPUs, USD/h or USD"), 120, (45, 60, 740, 460)),
     "mix": Picture(("Which requests are the work?", "Share of requests and share of work"), 120, (45, 60, 1340, 790)),
     "compare": Picture(("Which GPU, and how many", "The ten cheapest"), 120, (45, 60, 1340, 830)),
-    "budget": Picture(("Budget by month", "not submitted"), 150, (50, 60, 1660, 800)),
-    "buy": Picture(("Buy the tokens, or run the fleet?", "Bill by load"), 120, (45, 60, 1340, 890)),
+    "budget": Picture(("Budget by month", "not submitted"), 150, (50, 60, 1660, 840)),
+    "buy": Picture(("Buy the tokens, or run the fleet?", "Load factor [fraction]"), 120, (45, 60, 830, 480)),
 }
 
 
@@ -53,9 +53,9 @@ def render(folder: Path) -> None:
 
 
 def page_with(pdf: Path, words: tuple[str, ...]) -> int:
-    """The number of the first page that has all these words."""
+    """The number of the last page that has all these words: LibreOffice puts a chart's onto the page before, too."""
     text = subprocess.run(["pdftotext", "-layout", pdf, "-"], check=True, capture_output=True, text=True).stdout
-    return next(n for n, page in enumerate(text.split("\f"), 1) if all(word in page for word in words))
+    return max(n for n, page in enumerate(text.split("\f"), 1) if all(word in page for word in words))
 
 
 if __name__ == "__main__":
