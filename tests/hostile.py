@@ -10,9 +10,11 @@ from pathlib import Path
 
 import openpyxl
 
-INPUTS, STRINGS, BOOK, LINKS = (
-    f"xl/{name}" for name in ("worksheets/sheet2.xml", "sharedStrings.xml", "workbook.xml", "_rels/workbook.xml.rels")
-)
+from workbook.sheets import about, inputs
+
+# the part of a sheet is numbered by its tab
+INPUTS = f"xl/worksheets/sheet{list(about.SHEETS).index(inputs.TITLE) + 1}.xml"
+STRINGS, BOOK, LINKS = (f"xl/{name}" for name in ("sharedStrings.xml", "workbook.xml", "_rels/workbook.xml.rels"))
 NS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 SHEET = f'<worksheet xmlns="{NS}"><sheetData>{{}}</sheetData></worksheet>'
 LAUGHS = "<!DOCTYPE x [<!ENTITY a0 'ha'>{}]>".format(
@@ -70,6 +72,11 @@ def zeros(megabytes: int) -> Callable[[Path, Path], Path]:
     return make
 
 
+def small(template: Path, folder: Path) -> Path:
+    """The template without its sheets."""
+    return packed(folder / "small.xlsx", {n: x for n, x in parts_of(template).items() if "/worksheets/" not in n})
+
+
 def lying(template: Path, folder: Path) -> Path:
     """The list of parts says that the sheet has 1,000 bytes; it unpacks to 200 MB."""
     head, _, tail = SHEET.partition("{}")
@@ -123,7 +130,7 @@ def encrypted(template: Path, folder: Path) -> Path:
 def twice(template: Path, folder: Path) -> Path:
     path = packed(folder / "a.xlsx", parts_of(template))
     with zipfile.ZipFile(path, "a") as package:
-        package.writestr("XL/worksheets/sheet2.xml", "<a/>")
+        package.writestr(INPUTS.replace("xl/", "XL/"), "<a/>")
     return path
 
 
@@ -170,12 +177,12 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
         "is no planning workbook",
     ),
     "110 MB": (zeros(110), "is more than 100 MB unpacked"),
-    "ratio": (zeros(90), "unpacks to more than 200 times its size"),
+    "ratio": (lambda t, f: zeros(90)(small(t, f), f), "unpacks to more than 200 times its size"),
     "overlapping": (overlapping, "unpacks to more than 200 times its size"),
     "lying": (lying, "is no .xlsx workbook, or is damaged: Bad CRC-32"),
     "parts": (many(5_001, "{}"), "has more than 5,000 parts"),
     "list of parts": (many(60_000, "xl/{}"), "is damaged: the list of its parts is too long"),
-    "two parts of one name": (twice, "has two parts called 'xl/worksheets/sheet2.xml'"),
+    "two parts of one name": (twice, f"has two parts called '{INPUTS}'"),
     "encrypted part": (encrypted, "has a part that is encrypted or packed as no workbook is"),
     "lzma": (
         lambda t, f: packed(f / "a.xlsx", parts_of(t), zipfile.ZIP_LZMA),
@@ -264,8 +271,11 @@ HOSTILE: dict[str, tuple[Callable[[Path, Path], Path], str]] = {
         changed(BOOK, "<sheets>", '<sheets><sheet name="INPUTS" xmlns:r="urn:r" r:id="rId1"/>'),
         "has two sheets called",
     ),
-    "a sheet outside": (changed(LINKS, "/xl/worksheets/sheet2.xml", "../../../etc/passwd"), "or is damaged"),
-    "no strings": (changed(LINKS, "sharedStrings.xml", "worksheets/sheet2.xml"), "is no .xlsx workbook, or is damaged"),
+    "a sheet outside": (changed(LINKS, f"/{INPUTS}", "../../../etc/passwd"), "or is damaged"),
+    "no strings": (
+        changed(LINKS, "sharedStrings.xml", INPUTS.removeprefix("xl/")),
+        "is no .xlsx workbook, or is damaged",
+    ),
     "an unknown encoding": (with_part(INPUTS, '<?xml version="1.0" encoding="x-none"?><a/>'), "or is damaged"),
     "not well-formed": (changed(INPUTS, "</row>", "</rwo>"), "is damaged: mismatched tag"),
 }

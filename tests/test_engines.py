@@ -244,10 +244,10 @@ def test_formulas_to_paste_give_the_same_values(template: Path, office_with_addi
     ws = openpyxl.load_workbook(template, data_only=True)["Audit"]
     office_with_addin.open(template)
     office_with_addin.recalculate()
-    office_with_addin.add_sheet("Budget")
+    office_with_addin.add_sheet("Pasted")
     for i, step in enumerate(STEPS, 1):
         text, value = (ws[f"{c}{audit.ROWS[step.name]}"].value for c in ("H", audit.VALUE))
-        assert agree(office_with_addin.formula("Budget", f"A{i}", text), value), text
+        assert agree(office_with_addin.formula("Pasted", f"A{i}", text), value), text
     office_with_addin.close()
     session = Session(template)
     pasted = {("Checks", f"P{i}"): ws[f"H{audit.ROWS[s.name]}"].value for i, s in enumerate(STEPS, 1)}

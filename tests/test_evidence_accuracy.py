@@ -178,7 +178,7 @@ def test_one_command_writes_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_readme_has_these_figures() -> None:
     """Its table of errors is that of the fit."""
-    readme = (DATA.parents[1] / "README.md").read_text("utf-8")
+    readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
     everything = {s.metric: s for s in baseline() if s.dimension == "all"}
     rate, tpot, ttft = (everything[metric] for metric in METRICS)
     assert f"worked example | {rate.seed:.0%} | {tpot.seed:.0%} | {ttft.seed:.0%}" in readme

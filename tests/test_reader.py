@@ -229,9 +229,9 @@ def test_what_the_workbook_itself_does_not_plan_with(
 
 
 def test_a_workbook_without_results(plain: openpyxl.Workbook, tmp_path: Path) -> None:
-    """As openpyxl saves it: facts that follow the model have formulas and no results."""
+    """As openpyxl saves it: a rate that follows the kind of load, facts that follow the model, have no results."""
     plain.save(tmp_path / "plain.xlsx")
-    with pytest.raises(CapacityError, match=r"\(params_b\) is a formula without a result: open the workbook in a sp"):
+    with pytest.raises(CapacityError, match=r"\(req_per_s\) is a formula without a result: open the workbook in a sp"):
         read(tmp_path / "plain.xlsx")
 
 

@@ -67,7 +67,9 @@ def arguments() -> dict[str, list[Number]]:
 
 
 # modules whose arguments are inputs of the sheets of money, or what those sheets make of the plan
-BUDGET = {f"capacity.{name}" for name in ("buying", "budget", "budget_costs", "chargeback", "variances")}
+BUDGET = {
+    f"capacity.{name}" for name in ("buying", "budget", "budget_costs", "chargeback", "conversation", "variances")
+}
 
 
 def users(name: str) -> list[Function]:

@@ -55,7 +55,7 @@ class Session:
     def __init__(self, path: str | Path, *, functions: bool = True) -> None:
         path = Path(path)
         self._formulas = dict.fromkeys(_formula_cells(path, path.stat().st_mtime_ns))
-        self._book = formualizer.Workbook.from_bytes(path.read_bytes())
+        self._book = formualizer.Workbook.from_bytes(path.read_bytes(), config=_one_thread())
         if functions:
             for name in FUNCTIONS:
                 self._book.register_function(name, _adapter(name), min_args=0, max_args=None)
@@ -75,6 +75,13 @@ class Session:
         self._book.evaluate_all()
         at = openpyxl.utils.cell.coordinate_to_tuple
         return {(sheet, a): _from_engine(self._book.get_value(sheet, *at(a))) for sheet, a in self._formulas}
+
+
+def _one_thread() -> formualizer.WorkbookConfig:
+    """Threads wait for each other wherever a function is Python: on two cores a third of the time goes into that."""
+    evaluation = formualizer.EvaluationConfig()
+    evaluation.enable_parallel = False
+    return formualizer.WorkbookConfig(eval_config=evaluation)
 
 
 @lru_cache(maxsize=4)
