@@ -15,10 +15,8 @@ from lxml import etree
 from capacity.call import ExcelError
 from capacity.spelling import spell
 
-from .recalculate import Cell
+from .package import MAIN, RELATIONS, Cell, q, sheet_parts
 
-_MAIN: Final = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-_REL: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _FONT_ORDER: Final = (
     *("b", "i", "strike", "condense", "extend", "outline", "shadow", "u", "vertAlign"),
     *("sz", "color", "name", "family", "charset", "scheme"),
@@ -39,10 +37,10 @@ def finish(
     with zipfile.ZipFile(source) as zipped:
         parts = {info.filename: zipped.read(info) for info in zipped.infolist()}
     texts: dict[str, int] = {}
-    for sheet, part in _sheet_parts(parts).items():
+    for sheet, part in sheet_parts(parts).items():
         tree = etree.fromstring(parts[part])
-        for cell in tree.iter(_q("c")):
-            if cell.find(_q("f")) is not None:
+        for cell in tree.iter(q("c")):
+            if cell.find(q("f")) is not None:
                 _fill(cell, values[sheet, cell.get("r")])
             elif cell.get("t") == "inlineStr":
                 _share(cell, texts)
@@ -58,27 +56,15 @@ def finish(
             zipped.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 
 
-def _q(tag: str) -> str:
-    return f"{{{_MAIN}}}{tag}"
-
-
-def _sheet_parts(parts: Mapping[str, bytes]) -> dict[str, str]:
-    """Sheet name -> name of its part in the package."""
-    book = etree.fromstring(parts["xl/workbook.xml"])
-    relations = etree.fromstring(parts["xl/_rels/workbook.xml.rels"])
-    target = {r.get("Id"): r.get("Target").removeprefix("/xl/") for r in relations}
-    return {s.get("name"): f"xl/{target[s.get(f'{{{_REL}}}id')]}" for s in book.iter(_q("sheet"))}
-
-
 def _fill(cell: Any, value: Any) -> None:
-    for old in cell.findall(_q("v")):
+    for old in cell.findall(q("v")):
         cell.remove(old)
     kind, text = _encode(value)
     if kind:
         cell.set("t", kind)
     else:
         cell.attrib.pop("t", None)
-    etree.SubElement(cell, _q("v")).text = text
+    etree.SubElement(cell, q("v")).text = text
 
 
 def _encode(value: Any) -> tuple[str, str]:
@@ -96,18 +82,18 @@ def _encode(value: Any) -> tuple[str, str]:
 
 def _share(cell: Any, texts: dict[str, int]) -> None:
     """Move an inline text into the table of shared strings."""
-    inline = cell.find(_q("is"))
+    inline = cell.find(q("is"))
     text = "".join(inline.itertext())
     cell.remove(inline)
     cell.set("t", "s")
-    etree.SubElement(cell, _q("v")).text = str(texts.setdefault(text, len(texts)))
+    etree.SubElement(cell, q("v")).text = str(texts.setdefault(text, len(texts)))
 
 
 def _add_shared_strings(parts: dict[str, bytes], texts: Mapping[str, int]) -> None:
     """Add the table of shared strings to the package: the part, its content type and its relation."""
-    root = etree.Element(_q("sst"), nsmap={None: _MAIN}, uniqueCount=str(len(texts)))
+    root = etree.Element(q("sst"), nsmap={None: MAIN}, uniqueCount=str(len(texts)))
     for text in texts:
-        t = etree.SubElement(etree.SubElement(root, _q("si")), _q("t"))
+        t = etree.SubElement(etree.SubElement(root, q("si")), q("t"))
         t.text = text
         if text != text.strip():
             t.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
@@ -125,7 +111,7 @@ def _add_shared_strings(parts: dict[str, bytes], texts: Mapping[str, int]) -> No
         relations,
         f"{{{relations.nsmap[None]}}}Relationship",
         Id="rIdSharedStrings",
-        Type=f"{_REL}/sharedStrings",
+        Type=f"{RELATIONS}/sharedStrings",
         Target="sharedStrings.xml",
     )
     parts["xl/_rels/workbook.xml.rels"] = _serialize(relations)
@@ -151,7 +137,7 @@ def _modified_when_created(core_xml: bytes) -> bytes:
 def _order_fonts(styles_xml: bytes) -> bytes:
     """Children of every font in the order of the schema."""
     tree = etree.fromstring(styles_xml)
-    for font in tree.iter(_q("font")):
+    for font in tree.iter(q("font")):
         font[:] = sorted(font, key=lambda child: _FONT_ORDER.index(etree.QName(child).localname))
     return _serialize(tree)
 
@@ -159,7 +145,7 @@ def _order_fonts(styles_xml: bytes) -> bytes:
 def _trust_results(workbook_xml: bytes) -> bytes:
     """The results are in the file: Excel need not calculate it on opening."""
     tree = etree.fromstring(workbook_xml)
-    calc = tree.find(_q("calcPr"))
+    calc = tree.find(q("calcPr"))
     calc.attrib.clear()
     calc.set("calcId", _CALC_ENGINE)
     return _serialize(tree)
@@ -170,7 +156,7 @@ def _spell(parts: dict[str, bytes], host: str) -> None:
     for part in [p for p in parts if p.startswith(_WITH_FORMULAS)]:
         if part.endswith(".xml"):
             tree = etree.fromstring(parts[part])
-            for formula in tree.iter(*map(_q, _FORMULAS)):
+            for formula in tree.iter(*map(q, _FORMULAS)):
                 formula.text = formula.text and spell(formula.text, host)
             parts[part] = _serialize(tree)
 

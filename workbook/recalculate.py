@@ -1,7 +1,6 @@
 """Recalculate a workbook in process with formualizer, with our functions registered or without them."""
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +9,8 @@ import openpyxl
 
 from capacity import FUNCTIONS
 from capacity.call import ExcelError, call
+
+from .package import Cell, formula_cells
 
 # formualizer's names of the error values
 _CODES: Final = {
@@ -26,8 +27,6 @@ _CODES: Final = {
     "Circ": "#REF!",
 }
 _KINDS: Final = {code: kind for kind, code in reversed(_CODES.items())}
-
-Cell = tuple[str, str]  # sheet, coordinate
 
 
 def recalculate(
@@ -54,7 +53,7 @@ class Session:
 
     def __init__(self, path: str | Path, *, functions: bool = True) -> None:
         path = Path(path)
-        self._formulas = dict.fromkeys(_formula_cells(path, path.stat().st_mtime_ns))
+        self._formulas = dict.fromkeys(formula_cells(path))
         self._book = formualizer.Workbook.from_bytes(path.read_bytes(), config=_one_thread())
         if functions:
             for name in FUNCTIONS:
@@ -82,13 +81,6 @@ def _one_thread() -> formualizer.WorkbookConfig:
     evaluation = formualizer.EvaluationConfig()
     evaluation.enable_parallel = False
     return formualizer.WorkbookConfig(eval_config=evaluation)
-
-
-@lru_cache(maxsize=4)
-def _formula_cells(path: Path, modified_ns: int) -> tuple[Cell, ...]:
-    """Where a file has formulas; finding them takes most of the time, and one file is often opened again."""
-    book = openpyxl.load_workbook(path)
-    return tuple((ws.title, c.coordinate) for ws in book for row in ws.iter_rows() for c in row if c.data_type == "f")
 
 
 def _adapter(name: str) -> Callable[..., Any]:
