@@ -13,6 +13,7 @@ from typing import Any, Final
 from lxml import etree
 
 from capacity.call import ExcelError
+from capacity.spelling import host as host_named
 from capacity.spelling import spell
 
 from .package import MAIN, RELATIONS, Cell, q, sheet_parts
@@ -50,7 +51,8 @@ def finish(
     parts["docProps/core.xml"] = _modified_when_created(parts["docProps/core.xml"])
     parts["xl/styles.xml"] = _order_fonts(parts["xl/styles.xml"])
     parts["xl/workbook.xml"] = _trust_results(parts["xl/workbook.xml"])
-    _spell(parts, host)
+    if host_named(host).prefix:
+        _spell(parts, host)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, data in parts.items():
             zipped.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
@@ -64,7 +66,7 @@ def _fill(cell: Any, value: Any) -> None:
         cell.set("t", kind)
     else:
         cell.attrib.pop("t", None)
-    etree.SubElement(cell, q("v")).text = text
+    etree.SubElement(cell, q("v")).text = text or None
 
 
 def _encode(value: Any) -> tuple[str, str]:
