@@ -119,8 +119,12 @@ def tokens_per_month(requests_per_month: RequestsPerMonth, tokens_per_request: T
     return requests_per_month * tokens_per_request
 
 
-BatchTokens = Annotated[float, Number("tokens", "batch tokens: of one batch, due together", example=432_000_000, ge=0)]
-DeadlineH = Annotated[float, Number("h", "deadline: hours in which the batch must be done", example=24, gt=0)]
+BatchTokens = Annotated[
+    float, Number("tokens", "batch tokens: of a day's batch, due together", example=432_000_000, ge=0)
+]
+DeadlineH = Annotated[
+    float, Number("h", "deadline: hours in which the batch of a day must be done", example=24, gt=0, le=24)
+]
 
 
 @function(
@@ -132,7 +136,9 @@ DeadlineH = Annotated[float, Number("h", "deadline: hours in which the batch mus
     source="Arithmetic: nobody waits for a batch, so its mean rate until the deadline is what it needs",
 )
 def deadline_tps(batch_tokens: BatchTokens, deadline_h: DeadlineH) -> float:
-    """Tokens per second at which a batch is done just by its deadline.
+    """Tokens per second at which a day's batch is done just by its deadline.
+
+    A batch comes each day, so more than 24 hours do not lower the rate: those of two days would be on hand at once.
 
     >>> deadline_tps(432e6, 24)
     5000.0

@@ -53,6 +53,8 @@ def test_a_batch_by_its_deadline() -> None:
     """864 M tokens in 24 h of 3,600 s are 10,000 tok/s; in 12 h twice that."""
     assert (capacity.deadline_tps(864e6, 24), capacity.deadline_tps(864e6, 12)) == (10_000, 20_000)
     assert capacity.deadline_tps(0, 24) == 0
+    with pytest.raises(capacity.InputError, match="deadline_h must be > 0 and <= 24"):
+        capacity.deadline_tps(864e6, 48)  # at 5,000 tok/s a second day's batch would come before the first is done
 
 
 def test_deepseeks_published_day() -> None:

@@ -236,6 +236,8 @@ def test_owning_that_never_pays(template: Path) -> None:
         (demand(user_growth=-1.0), ("Demand", f"F{demand_months.FIRST_MONTH}")),
         (demand(shape="round"), ("Demand", f"I{demand_months.FIRST_MONTH}")),
         ({("Week", "G10"): "many", **demand(shape="own")}, ("Demand", f"I{demand_months.FIRST_MONTH}")),
+        ({("Week", "G10"): None, **demand(shape="own")}, ("Demand", f"I{demand_months.FIRST_MONTH}")),
+        ({("Week", "G10"): -1.0, **demand(shape="own")}, ("Profile", f"G{profile.FIRST_HOUR}")),
         (week((168, 0)), ("Demand", f"I{demand_months.FIRST_MONTH}")),
         ({("Profile", "C6"): 37.0}, ("Profile", f"G{profile.FIRST_HOUR}")),
         ({("Commit", "C7"): 0.0}, ("Commit", f"C{commit_tables.WEEK.rows['mixed_bill_usd']}")),

@@ -4,6 +4,7 @@ from typing import Final
 
 from openpyxl.worksheet.worksheet import Worksheet
 
+from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, put, put_text
 from ..input_rows import rule
 from .money_blocks import DAYS, SHAPE_NUMBER, SHAPES, WEEK_LAST
@@ -51,7 +52,9 @@ def write(ws: Worksheet) -> None:
         for column, shape in enumerate(SHAPES.values(), 4):
             style = "Input" if column == len(SHAPES) + 3 else "Fact"
             put(ws, (row, column), shape[row - FIRST_ROW], style, "count", "right").number_format = "0.##"
-        put(ws, f"{IN_USE}{row}", f"=INDEX(D{row}:{OWN}{row},{SHAPE_NUMBER})", "Calculation", "count", "right")
+        load = f"INDEX(D{row}:{OWN}{row},{SHAPE_NUMBER})"  # a blank hour is not known: it is not an hour without load
+        in_use = f'=IF(COUNTIF({load},">=0")=1,{load},NA())'
+        put(ws, f"{IN_USE}{row}", in_use, "Calculation", "count", "right")
         ws[f"{IN_USE}{row}"].number_format = "0.##"
     for row, name in enumerate(SHAPES, FIRST_ROW):
         put_text(ws, f"{NAMES}{row}", name, "Label", "left")
@@ -61,3 +64,17 @@ def write(ws: Worksheet) -> None:
     ws.add_data_validation(loads)
     loads.add(f"{OWN}{FIRST_ROW}:{OWN}{WEEK_LAST}")
     ws.print_area = f"A1:{IN_USE}{WEEK_LAST}"
+
+
+def checks() -> tuple[Check, ...]:
+    """The sheet's row on Checks."""
+    return (
+        Check(
+            "Hours of Week without a load",
+            "Each hour of the week has a number >= 0 in the shape in use",
+            f"ROWS({cells()})-COUNT({cells()})",
+            "count",
+            "Look for #N/A in the column In use of Week",
+            TITLE,
+        ),
+    )
