@@ -69,9 +69,13 @@ class Session:
             self._book.set_value(sheet, row, column, value)
             self._formulas.pop(cell, None)  # typed over
 
+    def calculate(self) -> None:
+        """Calculate what the changes reach; the first time, everything."""
+        self._book.evaluate_all()
+
     def values(self) -> dict[Cell, Any]:
         """Recalculate and read every formula cell."""
-        self._book.evaluate_all()
+        self.calculate()
         at = openpyxl.utils.cell.coordinate_to_tuple
         return {(sheet, a): _from_engine(self._book.get_value(sheet, *at(a))) for sheet, a in self._formulas}
 

@@ -136,23 +136,43 @@ def build(path: Path) -> Iterator[Row]:
 
 
 def in_process(path: Path) -> Iterator[Row]:
-    """The template recalculated by formualizer."""
+    """The template recalculated by formualizer: opened and calculated as a whole, and after an edit."""
     from workbook.recalculate import Session
+    from workbook.sheets import blocks, demand_months, terms
 
-    def recalculation(functions: bool) -> float:
+    def opened(functions: bool) -> float:
         runs = []
         for _ in range(5):
             session = Session(path, functions=functions)
             began = time.perf_counter()
-            session.values()
+            session.calculate()
             runs.append(time.perf_counter() - began)
         return statistics.median(runs) * 1e3
 
-    native = recalculation(False)
-    yield Row("template in process, with the functions", recalculation(True), "without them", native, target=100)
-    yield Row("template in process, without them", native, target=100)
-    loading = fastest(lambda: Session(path), repeat=3)
-    yield Row("  and its loading", loading)
+    session = Session(path)
+    session.calculate()
+
+    def edited(sheet: str, cell: str, *values: float) -> float:
+        runs = []
+        for value in values:
+            session.set((sheet, cell.replace("$", "")), value)
+            began = time.perf_counter()
+            session.calculate()
+            runs.append(time.perf_counter() - began)
+        return statistics.median(runs) * 1e3
+
+    native = opened(False)
+    yield Row("template in process, with the functions", opened(True), "without them", native)
+    yield Row("template in process, without them", native)
+    yield Row("  and its loading", fastest(lambda: Session(path), repeat=3))
+    rate = f"C{blocks.PLAN_ROWS['req_per_s']}"
+    yield Row("  the rate on Plan edited: all sheets", edited("Plan", rate, 40, 60, 80, 70, 50), target=250)
+    users = demand_months.LINES.at("first_new_users")
+    yield Row(
+        "  the users edited: 36 months of all sheets", edited("Demand", users, 6e4, 8e4, 9e4, 1e5, 7e4), target=100
+    )
+    price = terms.LINES.at("yearly_price")
+    yield Row("  the price path edited: 36 months", edited("Terms", price, -0.2, 0.1, 0, 0.05, -0.1), target=100)
 
 
 def in_libreoffice(path: Path) -> Iterator[Row]:
