@@ -32,7 +32,7 @@ def _gpus(engine: str) -> str:
 
 def clipped(cells: str, most: str) -> str:
     """The sum of cells, of each at most so much."""
-    return f"SUMPRODUCT(({cells}<{most})*{cells}+({cells}>={most})*{most})"
+    return f'SUMIF({cells},"<"&{most})+{most}*COUNTIF({cells},">="&{most})'
 
 
 def _plain(cell: str) -> Place:
