@@ -5,11 +5,14 @@ from typing import Annotated, Final
 from .arguments import Number
 from .errors import Infeasible
 from .fleet import BusyReplicas, Gpus, Replicas
-from .numeric import ceil, is_array, where
+from .numeric import ceil, floor, is_array, maximum, where
 from .registry import function, spec_of
 from .terms import Tp
 from .traffic import OutputTps
 
+ReplicaGpus = Annotated[
+    float, Number("GPUs", "GPUs of one replica: its tensor-parallel size", example=2, default=1, ge=1, whole=True)
+]
 NodeGpus = Annotated[float, Number("GPUs", "GPUs of a node: that fail together", example=8, ge=1, whole=True)]
 FailedNodes = Annotated[
     float, Number("count", "failed nodes: that the fleet outlives at once", example=1, ge=0, whole=True)
@@ -23,13 +26,19 @@ PeakToMean = Annotated[
 ]
 
 
+def replicas_of_node(node_gpus: float, tp: float) -> float:
+    """Whole replicas that a node holds; 1 where one takes several nodes."""
+    return maximum(1.0, floor(node_gpus / tp))
+
+
 @function(
     "Spare replicas for failed nodes",
     returns="replicas",
-    words="failed nodes x replicas of a node (GPUs of a node / TP, rounded up)",
-    native="{failed_nodes}*ROUNDUP(ROUND({node_gpus}/{tp},9),0)",
-    derivation="{failed_nodes} nodes x {node_gpus} GPUs / {tp} GPUs of a replica, rounded up = {result} replicas",
-    source="Arithmetic: a failed node takes every replica that has a GPU in it",
+    words="failed nodes x replicas of a node (GPUs of a node / TP, rounded down, at least 1)",
+    native="{failed_nodes}*MAX(1,INT({node_gpus}/{tp}))",
+    derivation="{failed_nodes} nodes x {node_gpus} GPUs / {tp} GPUs of a replica, rounded down, at least 1"
+    " = {result} replicas",
+    source="Arithmetic: a failed node takes every replica that has a GPU in it, and none hangs over a node's edge",
 )
 def node_spares(node_gpus: NodeGpus, tp: Tp, failed_nodes: FailedNodes) -> float:
     """Replicas that go with nodes that fail; a replica over several nodes goes with one of them.
@@ -37,25 +46,25 @@ def node_spares(node_gpus: NodeGpus, tp: Tp, failed_nodes: FailedNodes) -> float
     >>> node_spares(8, 2, 1), node_spares(8, 16, 2)
     (4.0, 2.0)
     """
-    return failed_nodes * ceil(node_gpus / tp)
+    return failed_nodes * replicas_of_node(node_gpus, tp)
 
 
 @function(
     "Whole nodes",
     returns="nodes",
-    words="GPUs / GPUs of a node, rounded up",
-    native="ROUNDUP(ROUND({gpus}/{node_gpus},9),0)",
-    derivation="{gpus} GPUs / {node_gpus} GPUs of a node = {unrounded}, rounded up to {result} nodes",
-    source="Arithmetic: 52 GPUs stand in 7 nodes of 8",
-    unrounded=lambda gpus, node_gpus: gpus / node_gpus,
+    words="replicas / whole replicas of a node, rounded up; a replica over several nodes takes them whole",
+    native="ROUNDUP(ROUND({gpus}/{replica_gpus}/MAX(1,INT({node_gpus}/{replica_gpus})),9),0)"
+    "*ROUNDUP({replica_gpus}/{node_gpus},0)",
+    derivation="{gpus} GPUs as replicas of {replica_gpus} in nodes of {node_gpus} = {result} nodes",
+    source="Arithmetic: 52 GPUs stand in 7 nodes of 8; a node of 8 holds 2 replicas of 3 GPUs, and 2 GPUs idle",
 )
-def nodes(gpus: Gpus, node_gpus: NodeGpus) -> float:
-    """Whole nodes in which the fleet stands.
+def nodes(gpus: Gpus, node_gpus: NodeGpus, replica_gpus: ReplicaGpus = 1) -> float:
+    """Whole nodes in which the fleet stands; with replicas of 1 a node fills up to its last GPU.
 
-    >>> nodes(52, 8)
-    7.0
+    >>> nodes(52, 8, 2), nodes(78, 8, 3), nodes(48, 8, 12)
+    (7.0, 13.0, 8.0)
     """
-    return ceil(gpus / node_gpus)
+    return ceil(gpus / replica_gpus / replicas_of_node(node_gpus, replica_gpus)) * ceil(replica_gpus / node_gpus)
 
 
 @function(

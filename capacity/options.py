@@ -71,7 +71,7 @@ FLEET: Final = (
     _gated("busy_replicas", fleet.busy_replicas, _NO_BATCH),
     _gated("replicas", fleet.replicas, _NO_BATCH),
     _gated("gpus", fleet.gpus, _NO_BATCH),
-    _gated("billed_gpus", sizing.billed_gpus, _NO_BATCH),
+    _gated("billed_gpus", sizing.billed_gpus, _NO_BATCH, replica_gpus="tp"),
     _gated("tpot_worst_ms", tpot.tpot_worst_ms, _NO_BATCH),
     _gated("cost_per_hour", cost.cost_per_hour, _NO_COST),
     _gated("usd_per_m_tokens", cost.usd_per_m_tokens, _NO_COST, tokens_per_s="output_tps"),

@@ -6,9 +6,9 @@ from typing import Annotated, Final
 from .arguments import Number
 from .errors import Infeasible
 from .fleet import Gpus, request_replica_s
-from .headroom import NodeGpus
+from .headroom import NodeGpus, ReplicaGpus, nodes
 from .memory import KvGbPerSeqDivisor, WeightsGb, max_seqs
-from .numeric import as_float, ceil, floor, is_array, minimum, where
+from .numeric import as_float, floor, is_array, minimum, where
 from .prefill import PrefillLoad
 from .registry import function, spec_of
 from .terms import BandwidthTbS, Mbu, Spares, TargetMs, Tp, Utilization
@@ -140,18 +140,19 @@ def max_rate(
 @function(
     "GPUs billed",
     returns="GPUs",
-    words="GPUs / GPUs of a node, rounded up, x GPUs of a node",
-    native="ROUNDUP(ROUND({gpus}/{node_gpus},9),0)*{node_gpus}",
-    derivation="{gpus} GPUs / {node_gpus} GPUs of a node, rounded up, x {node_gpus} = {result} GPUs",
-    source="Arithmetic: nodes are rented whole; 52 GPUs in nodes of 8 are 56",
+    words="whole nodes x GPUs of a node; a node holds whole replicas, and one over several nodes takes them whole",
+    native="ROUNDUP(ROUND({gpus}/{replica_gpus}/MAX(1,INT({node_gpus}/{replica_gpus})),9),0)"
+    "*ROUNDUP({replica_gpus}/{node_gpus},0)*{node_gpus}",
+    derivation="{gpus} GPUs as replicas of {replica_gpus} in nodes of {node_gpus} = {result} GPUs of whole nodes",
+    source="Arithmetic: nodes are rented whole; 52 GPUs in nodes of 8 are 56; a node of 8 holds 2 replicas of 3 GPUs",
 )
-def billed_gpus(gpus: Gpus, node_gpus: NodeGpus) -> float:
-    """GPUs of the whole nodes that a fleet takes.
+def billed_gpus(gpus: Gpus, node_gpus: NodeGpus, replica_gpus: ReplicaGpus = 1) -> float:
+    """GPUs of the whole nodes that a fleet takes; with replicas of 1 a node fills up to its last GPU.
 
-    >>> billed_gpus(52, 8), billed_gpus(52, 1)
-    (56.0, 52.0)
+    >>> billed_gpus(52, 8, 2), billed_gpus(78, 8, 3), billed_gpus(48, 8, 12)
+    (56.0, 104.0, 64.0)
     """
-    return ceil(gpus / node_gpus) * node_gpus
+    return as_float(nodes(gpus, node_gpus, replica_gpus) * node_gpus)
 
 
 _limit = spec_of(best_batch).args["batch_limit"]

@@ -12,6 +12,7 @@ from capacity.call import ExcelError
 from workbook.chain import ADDIN, NATIVE
 from workbook.recalculate import recalculate
 from workbook.sheets import budget, budget_blocks, demand_months, migration, terms
+from workbook.sheets.blocks import PLAN_ROWS
 from workbook.sheets.budget_months import PARTS, PRINTED, TABLE
 
 NA = ExcelError("#N/A")
@@ -202,6 +203,14 @@ def test_regions_have_whole_nodes_each(template: Path) -> None:
     assert month(values, "billed_gpus", 1) == 72
     bad = shown(template, term("budget_lost_regions", 1.0))
     assert month(bad, "month_usd", 1) == NA
+
+
+def test_regions_hold_whole_replicas_in_nodes(template: Path) -> None:
+    """At TP 5 a node of 8 holds one replica: as many nodes as replicas, in Demand and in Budget."""
+    edits: Values = {("Plan", f"C{PLAN_ROWS['tp']}"): 5.0}
+    values = shown(template, edits)
+    assert month(values, "billed_gpus", 1) == 8 * month(values, "region_replicas", 1)
+    assert of_demand(values, "nodes", 1) == of_demand(values, "replicas", 1) > 0
 
 
 def test_what_was_submitted(template: Path) -> None:

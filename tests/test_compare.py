@@ -129,6 +129,9 @@ def test_every_input_counts() -> None:
         assert option("H200 SXM", 2, compare("Llama-3.3-70B", {name: x})) != example, name
     assert option("H200 SXM", 2, compare("Llama-3.3-70B", batch_limit=32)).batch == 32
     assert option("H200 SXM", 2, compare("Llama-3.3-70B", node_gpus=10)).billed_gpus == 60
+    nodes_of_3 = option("H200 SXM", 2, compare("Llama-3.3-70B", node_gpus=3))
+    assert nodes_of_3.replicas
+    assert nodes_of_3.billed_gpus == 3 * nodes_of_3.replicas  # one replica of 2 to a node
     assert option("H200 SXM", 2, compare("Llama-3.3-70B", kv="fp8")) != example
     assert option("A100 80GB SXM", 2, compare("Llama-3.3-70B", quant="int4")).rank
 

@@ -199,6 +199,14 @@ def test_the_plan_is_an_option(template: Path) -> None:
     )
 
 
+def test_an_option_takes_whole_nodes(template: Path) -> None:
+    """TP 3 as in test_plan_sheet: 18 replicas, two to a node of 8: 9 nodes, 72 GPUs; the plan, and H200 at TP 3."""
+    values = recalculate(template, changes=cells({"tp": 3.0}, {}))
+    for engine in "DE":
+        assert values["Options", option_cells.at("gpus", engine, option_cells.PLAN_ROW)] == 54
+        assert values["Options", option_cells.at("billed_gpus", engine, option_cells.PLAN_ROW)] == 72
+
+
 def test_engines_that_differ_are_found(template: Path) -> None:
     row = option_cells.BLOCKS[1][13]  # H200 SXM, TP 2
     values = recalculate(template, changes={("Options", option_cells.at("replicas", "E", row)): 28.0})

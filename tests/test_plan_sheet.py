@@ -73,6 +73,18 @@ def test_the_answer_by_hand(template: Path) -> None:
     assert of(values, "usd_per_m_input") * 540 + of(values, "usd_per_m_output") * 72 == pytest.approx(182)
 
 
+def test_a_node_holds_whole_replicas(template: Path) -> None:
+    """TP 3: (10.695 x 2 + 6.0 x 2) / 3 of work is 11.1 busy, / 0.65 = 17.1: 18 replicas of 3, two to a node of 8.
+
+    9 nodes bill 72 GPUs, though 54 GPUs would fit into 7; at TP 16 each replica takes two nodes.
+    """
+    values = shown(template, typed(tp=3.0))
+    assert [of(values, name) for name in ("replicas", "gpus", "nodes", "billed_gpus")] == [18, 54, 9, 72]
+    assert of(values, "billed_per_hour") == 72 * 3.5
+    values = shown(template, typed(tp=16.0))
+    assert of(values, "nodes") == 2 * of(values, "replicas")
+
+
 def test_the_head_shows_it(template: Path) -> None:
     values = shown(template)
     assert [values[f"{c}4"] for c in "BCE"] == [52, 7, 132_951]

@@ -131,3 +131,24 @@ def test_a_rate_is_what_the_plan_needs_the_fleet_for() -> None:
 )
 def test_whole_nodes(gpus: int, node: int, billed: int) -> None:
     assert capacity.billed_gpus(gpus, node) == billed == math.ceil(gpus / node) * node
+
+
+@pytest.mark.parametrize(
+    ("gpus", "node", "tp", "nodes"),
+    [
+        (52, 8, 2, 7),  # 26 replicas, 4 to a node: 6.5
+        (78, 8, 3, 13),  # 26 replicas, 2 to a node
+        (75, 8, 3, 13),  # 25 replicas, 2 to a node: 12.5
+        (130, 8, 5, 26),  # 26 replicas, 1 to a node, as with 6 and 7
+        (156, 8, 6, 26),
+        (182, 8, 7, 26),
+        (208, 8, 8, 26),
+        (312, 8, 12, 52),  # 26 replicas, each 12 / 8 rounded up: 2 nodes
+        (16, 8, 16, 2),
+        (0, 8, 3, 0),
+        (16, 1, 4, 16),  # GPUs that are rented one by one
+    ],
+)
+def test_a_node_holds_whole_replicas(gpus: int, node: int, tp: int, nodes: int) -> None:
+    assert capacity.nodes(gpus, node, tp) == nodes
+    assert capacity.billed_gpus(gpus, node, tp) == nodes * node

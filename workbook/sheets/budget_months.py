@@ -6,6 +6,7 @@ from capacity import budget, budget_costs, commit, cost, fleet, headroom, sizing
 from capacity.budget_inputs import BUDGET_INPUTS, CONTRACTS
 from capacity.plan import Guard, step_named
 
+from ..plan_table import elsewhere
 from ..row_table import Place, Sum
 from ..worded_rows import WordedRows
 from . import demand_months, terms
@@ -89,6 +90,7 @@ NUMBERS: Final = (
         lambda engine, row: f"{TABLE.at('region_replicas', engine, row)}/{terms.cell('budget_regions')}",
     ),
     step_named("region_gpus", fleet.gpus, "GPUs in one region", replicas="one_region"),
+    Sum("replica_gpus", "GPUs of a replica", "GPUs", lambda engine, _: elsewhere("tp", engine)),  # a shorter formula
     step_named("region_billed", sizing.billed_gpus, gpus="region_gpus"),
     Sum(
         "billed_gpus",

@@ -105,8 +105,8 @@ _FLEET: Final = (
     step_named("built_replicas", week.busy_with_batch),
     step_named("replicas", fleet.replicas, busy_replicas="built_replicas"),
     step_named("gpus", fleet.gpus),
-    step_named("nodes", headroom.nodes),
-    step_named("billed_gpus", sizing.billed_gpus),
+    step_named("nodes", headroom.nodes, replica_gpus="tp"),
+    step_named("billed_gpus", sizing.billed_gpus, replica_gpus="tp"),
 )
 
 

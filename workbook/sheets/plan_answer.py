@@ -46,8 +46,8 @@ def _unless(name: str) -> Guard:
 
 REFUSED: Final = _unless("refused")
 STEPS: Final = (
-    step_named("nodes", headroom.nodes, "Whole nodes", REFUSED),
-    step_named("billed_gpus", sizing.billed_gpus, guard=REFUSED),
+    step_named("nodes", headroom.nodes, "Whole nodes", REFUSED, replica_gpus="tp"),
+    step_named("billed_gpus", sizing.billed_gpus, guard=REFUSED, replica_gpus="tp"),
     step_named("usd_per_month", cost.usd_per_month, "Cost per month", REFUSED),
     step_named("billed_per_hour", cost.cost_per_hour, "Cost per hour, whole nodes billed", REFUSED, gpus="billed_gpus"),
     step_named(

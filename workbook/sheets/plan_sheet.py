@@ -91,7 +91,7 @@ LINES: Final = Lines(
     STEPS,
     (PLAN_ROWS["node_gpus"], STEPS_FIRST),
     {"check": CHECK, "agree": AGREE, ADDIN: ADDINS, NATIVE: NATIVES},
-    taken={**KNOWN, "hours_per_month": f"$C${PLAN_ROWS['hours_per_month']}"},
+    taken={**KNOWN, "tp": f"$G${PLAN_ROWS['tp']}", "hours_per_month": f"$C${PLAN_ROWS['hours_per_month']}"},
 )
 
 
