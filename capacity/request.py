@@ -50,16 +50,20 @@ def answer(
     refine: Sequence[str] = (),
     models: Table | None = None,
     workbook: Given | None = None,
+    constants: Mapping[str, float] | None = None,
 ) -> Answer:
     """The worked example's plan with the choice and then the settings in place, refined where that is asked for.
 
-    What a workbook gives takes the place of the worked example and of a choice.
+    What a workbook gives takes the place of the worked example and of a choice; constants of a calibration that of
+    those shipped.
     """
     on = _switches(refine)
+    if constants and not on:
+        raise CallError("--constants goes with --refine: without refinements no step has a fitted constant")
     if workbook:
         on, choice, facts = {**workbook.switches, **on}, workbook.choice, dict(workbook.inputs)
     else:
-        facts = _facts(choice, on, models)
+        facts = {**_facts(choice, on, models), **(constants or {})}
     given = read_settings(settings)
     known = [*seed.INPUTS, *(refined.REFINED_INPUTS if on else ())]
     for name in given:

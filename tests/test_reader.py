@@ -260,10 +260,10 @@ def test_notes_as_for_a_choice(plain: openpyxl.Workbook, tmp_path: Path, capsys:
     assert answer([], workbook=own).notes == (f"{mispriced}; add --refine active_params --refine kv_layout",)
 
 
-@pytest.mark.parametrize("option", ["--model", "--gpu", "--quant", "--kv", "--models"])
+@pytest.mark.parametrize("option", ["--model", "--gpu", "--quant", "--kv", "--models", "--constants"])
 def test_a_workbook_has_facts_of_its_own(option: str, template: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--workbook", str(template), option, "x"]) == 2
-    sentence = "--workbook has facts of its own: leave out --model, --gpu, --quant, --kv and --models\n"
+    sentence = "--workbook has facts of its own: leave out --model, --gpu, --quant, --kv, --models and --constants\n"
     assert capsys.readouterr() == ("", sentence)
 
 

@@ -19,13 +19,14 @@ from openpyxl import Workbook
 from capacity import __version__
 from capacity.catalogue import Table
 from capacity.errors import InputError
+from capacity.evidence.chain import OwnConstants
 from capacity.spelling import host as host_named
 from capacity.writing import write_all
 
 from .charts import alt_text
 from .finish import finish
 from .recalculate import recalculate
-from .sheets import about, models, plan_sheet
+from .sheets import about, models, plan_sheet, refined_inputs
 from .style import add_styles
 
 _EPOCH: Final = date(1970, 1, 1)
@@ -34,6 +35,7 @@ _EPOCH: Final = date(1970, 1, 1)
 def build(
     path: str | Path,
     known_models: Table | None = None,
+    constants: OwnConstants | None = None,
     *,
     host: str = "desktop",
     extra: Callable[[Workbook], None] | None = None,
@@ -43,6 +45,7 @@ def build(
     Arguments:
         path: the file to write
         known_models: the package's models with a team's own, as catalogue.models(file) gives them
+        constants: a team's own for the refined chain, in place of those shipped
         host: where it is to run, a key of capacity.spelling.HOSTS; that of "desktop" fits LibreOffice, too
         extra: adds what a host needs to the workbook before it is calculated, such as a sheet of settings
     Raises UnknownName for another host, OSError when the path cannot be written, CallError for more models than there
@@ -51,7 +54,7 @@ def build(
     path = Path(path)
     with tempfile.TemporaryDirectory(prefix="llm-capacity-") as folder:
         plain = Path(folder) / "plain.xlsx"
-        book = compose(build_date(), known_models)
+        book = compose(build_date(), known_models, constants)
         if extra:
             extra(book)
         if host_named(host).prefix:
@@ -64,7 +67,7 @@ def build(
     return path
 
 
-def compose(built: date, known_models: Table | None = None) -> Workbook:
+def compose(built: date, known_models: Table | None = None, constants: OwnConstants | None = None) -> Workbook:
     """The workbook without cached results. Nothing may save a finished file with openpyxl: that drops its results."""
     book = Workbook()
     book.remove(book.active)
@@ -72,6 +75,7 @@ def compose(built: date, known_models: Table | None = None) -> Workbook:
     sheets = {name: book.create_sheet(name) for name in about.SHEETS}
     about.write(sheets[about.TITLE], built)
     writers = {m.TITLE: m.write for m in about.MODULES} | {models.TITLE: partial(models.write, models=known_models)}
+    writers[refined_inputs.TITLE] = partial(refined_inputs.write, own=constants, built=built)
     for title, write in writers.items():
         write(sheets[title])
     book.active = sheets[plan_sheet.TITLE]

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 from ..catalogue import safe_text
 from ..errors import CallError
 from ..frame import record
-from .app import OWN_MODELS, app
+from .app import CONSTANTS, OWN_MODELS, app
 from .output import console, show
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def plan(
         list[str] | None, typer.Option(metavar="NAME", help="Switch a refinement on, or all; may be repeated.")
     ] = None,
     models: Annotated[Path | None, OWN_MODELS] = None,
+    constants: Annotated[Path | None, CONSTANTS] = None,
     workbook: Annotated[
         Path | None, typer.Option(metavar="FILE.xlsx", help="Plan with the inputs of an edited workbook.")
     ] = None,
@@ -49,7 +50,7 @@ def plan(
 
     if as_json and as_csv:
         raise CallError("--json and --csv exclude each other")
-    found = _answer(settings or [], Choice(model, gpu, quant, kv), refine or [], models, workbook)
+    found = _answer(settings or [], Choice(model, gpu, quant, kv), refine or [], (models, constants), workbook)
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
     if as_json:
@@ -94,19 +95,33 @@ def _cell(text: str) -> Any:
 
 
 def _answer(
-    settings: Sequence[str], choice: "Choice", refine: Sequence[str], models: Path | None, workbook: Path | None
+    settings: Sequence[str],
+    choice: "Choice",
+    refine: Sequence[str],
+    own: tuple[Path | None, Path | None],
+    workbook: Path | None,
 ) -> "Answer":
+    """own: files of a team's models and constants."""
     from ..catalogue import known_models
     from ..catalogue import models as read_models
     from ..request import NOTHING, answer
 
+    models, constants = own
     if workbook is None:
-        return answer(settings, choice, refine, read_models(models) if models else known_models())
-    if models or choice != NOTHING:
-        raise CallError("--workbook has facts of its own: leave out --model, --gpu, --quant, --kv and --models")
+        table = read_models(models) if models else known_models()
+        return answer(settings, choice, refine, table, constants=_constants(constants))
+    if models or constants or choice != NOTHING:
+        left = "--model, --gpu, --quant, --kv, --models and --constants"
+        raise CallError(f"--workbook has facts of its own: leave out {left}")
     from workbook.reader import read
 
     return answer(settings, refine=refine, workbook=read(workbook))
+
+
+def _constants(path: Path | None) -> Mapping[str, float] | None:
+    from ..evidence.chain import own_constants
+
+    return own_constants(path).values if path else None
 
 
 def _csv(results: Sequence["Result"]) -> str:

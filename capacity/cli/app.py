@@ -9,6 +9,9 @@ from .._version import VERSION
 OWN_MODELS: Final = typer.Option(
     metavar="FILE", help="Your own models: a file that `capacity model --add` made; else that of CAPACITY_MODELS."
 )
+CONSTANTS: Final = typer.Option(
+    metavar="FILE", help="Constants that `capacity calibrate` fitted to your own rows, in place of those shipped."
+)
 
 app = typer.Typer(
     name="capacity",

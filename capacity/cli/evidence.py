@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ..errors import CallError
-from .app import OWN_MODELS, app
+from .app import CONSTANTS, OWN_MODELS, app
 from .output import show, write
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..evidence.rows import Unusable
     from ..evidence.validation import Score
 
-_CONSTANTS: Final = typer.Option(metavar="FILE", help="Constants of a calibration, in place of those shipped.")
 _SET: Final = typer.Option(
     "--set", metavar="COLUMN=VALUE", help="What rows leave blank, e.g. gpu=H100; may be repeated."
 )
@@ -32,7 +31,7 @@ def predict(
     rows: Annotated[Path, typer.Argument(metavar="ROWS.csv", help="Benchmark rows, as CSV or JSON.")],
     out: Annotated[Path | None, typer.Option("--csv", metavar="OUT.csv", help="Where to; else printed.")] = None,
     models: Annotated[Path | None, OWN_MODELS] = None,
-    constants: Annotated[Path | None, _CONSTANTS] = None,
+    constants: Annotated[Path | None, CONSTANTS] = None,
     given: Annotated[list[str] | None, _SET] = None,
 ) -> None:
     """Predict what benchmarks measure: the given columns, with output tok/s, TPOT, TTFT and their P10 and P90."""
@@ -100,13 +99,16 @@ def calibrate(
     given: Annotated[list[str] | None, _SET] = None,
 ) -> None:
     """Fit the constants to your own benchmark rows, and say how much better they predict rows that they did not see."""
+    from workbook.build import build_date
+
     from ..evidence import rows as reading
     from ..evidence.calibration import calibrate as fitted_to
     from ..evidence.constants import as_text
     from ..writing import write_all
 
     found = fitted_to(reading.rows(reading.read(measurements, settings(given or []))), known(models))
-    text = as_text(found.fitted)
+    dated = {"calibrated": build_date().isoformat(), **found.fitted.about}
+    text = as_text(found.fitted._replace(about=dated))
     write(out, ".json", "constants", lambda path: write_all({path: text.encode("utf-8")}))
     if picture:
         _draw(found, picture)

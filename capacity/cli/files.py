@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import typer
 
 from ..errors import InputError, UnknownName
-from .app import OWN_MODELS, app
+from .app import CONSTANTS, OWN_MODELS, app
 from .output import write
 
 # Makes a workbook at a path for a host, with what is added to it before it is calculated.
@@ -79,6 +79,11 @@ _DEFAULTS: Final = ", ".join(
     f"{target.default} for {host}" if host else target.default for host, target in _TARGETS.items()
 )
 
+_ABOUT_CONSTANTS: Final = (
+    "Facts has the constants of {file} for the chain Refined; functions typed into other cells take those shipped."
+)
+_ABOUT_NONE: Final = "The rows of {file} tell none of the constants on Facts, which stay as shipped."
+
 
 @app.command()
 def build(
@@ -94,11 +99,13 @@ def build(
         str, typer.Option(metavar="NAME", help="Where the functions run: desktop, lite or server.", show_default=False)
     ] = "",
     models: Annotated[Path | None, OWN_MODELS] = None,
+    constants: Annotated[Path | None, CONSTANTS] = None,
 ) -> None:
     """Write the workbook: inputs, audit, batch and request tables, models, GPUs, prices, functions, checks."""
     from workbook.build import build as build_workbook
 
     from .. import catalogue
+    from ..evidence.chain import own_constants
 
     if path == "":  # else it would be the folder that one is in
         raise InputError("PATH", path, "must not be empty")
@@ -107,9 +114,10 @@ def build(
         raise UnknownName("host", host, [name for name in _TARGETS if name])
     target, own = _TARGETS[key], str(models or os.environ.get(catalogue.OWN_MODELS, "")) or None
     known, place = catalogue.models(own), Path(path or target.default)
+    fitted = own_constants(constants) if constants else None
 
     def workbook(at: Path, **details: Any) -> Path:
-        built: Path = build_workbook(at, known, **details)
+        built: Path = build_workbook(at, known, fitted, **details)
         return built
 
     with tempfile.TemporaryDirectory(prefix="llm-capacity-") as folder:
@@ -117,6 +125,8 @@ def build(
     typer.echo(target.next_step.format(path=place, quoted=shlex.quote(str(place))))
     if own and target.about_models:
         typer.echo(target.about_models)
+    if fitted:
+        typer.echo((_ABOUT_CONSTANTS if fitted.moved else _ABOUT_NONE).format(file=fitted.file))
 
 
 @app.command()

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import catalogue
 from ..errors import CallError
-from .batch import Sample, sample
+from .batch import Sample, errors, sample
 from .constants import ENGINE_TERMS, ENGINES, TERMS, Fitted, shipped
 from .corrections import Correction, Corrections, factors, likeness, place
 from .fitting import CORNER, UNKNOWNS, WEIGHT, Vector, constants_at, least, misfits, predicted, rounded
@@ -51,15 +51,23 @@ def calibrate(rows: Sequence[Row | Unusable], models: catalogue.Table) -> Calibr
     free = told(data, start)
     x = _fit(data, start, free)
     common, engines = constants_at(x)
-    about = {"fitted_to": "a team's own rows", "rows": len(data.rows), "starting_from": dict(base.about)}
+    before = predicted(data, base.common, base.engines)
+    alone, after = _each_by_others(data, start, free)
+    about = {
+        "fitted_to": "a team's own rows",
+        "rows": len(data.rows),
+        "errors_before": errors(data, before),
+        "errors_after": errors(data, after),
+        "errors_after_by_constants_alone": errors(data, alone),
+        "starting_from": dict(base.about),
+    }
     fitted = Fitted(
         common._replace(**{name: rounded(getattr(common, name)) for name in TERMS}),
         {engine: {name: rounded(value) for name, value in own.items()} for engine, own in engines.items()},
         about,
         corrections(data, predicted(data, common, engines)),
     )
-    before = predicted(data, base.common, base.engines)
-    return Calibration(fitted, _kept(free), data, before, _each_by_others(data, start, free), refused)
+    return Calibration(fitted, _kept(free), data, before, after, refused)
 
 
 def _kept(free: Vector) -> list[str]:
@@ -130,17 +138,21 @@ def corrections(data: Sample, found: Vector) -> Corrections:
     return made
 
 
-def _each_by_others(data: Sample, start: Vector, free: Vector) -> Vector:
-    """Predictions of rows by calibrations that did not see them: in ten parts, or one by one where they are few."""
+def _each_by_others(data: Sample, start: Vector, free: Vector) -> tuple[Vector, Vector]:
+    """Predictions of rows by calibrations that did not see them: in ten parts, or one by one where they are few.
+
+    By their constants alone, and with their corrections.
+    """
     count = len(data.rows)
     part = np.arange(count) % min(_FOLDS, count)
-    found = np.full_like(data.measured, np.nan)
+    alone, found = np.full_like(data.measured, np.nan), np.full_like(data.measured, np.nan)
     for one in np.unique(part):
         rest, these = data.taken(part != one), data.taken(part == one)
         x = _fit(rest, start, free)
         known = corrections(rest, predicted(rest, *constants_at(x)))
-        found[part == one] = corrected(these, predicted(these, *constants_at(x)), known)
-    return found
+        alone[part == one] = predicted(these, *constants_at(x))
+        found[part == one] = corrected(these, alone[part == one], known)
+    return alone, found
 
 
 def corrected(data: Sample, found: Vector, known: Corrections) -> Vector:

@@ -7,10 +7,11 @@ from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.constants import FITTED
+from capacity.evidence.chain import OwnConstants
 from capacity.refined import INPUT_GROUPS, REFINED_INPUTS
 
 from ..frame import FIRST_ROW, frame, letter, section
-from ..input_rows import CHECK, COLUMNS, VALUE, Note, number_row, read_notes
+from ..input_rows import CHECK, COLUMNS, VALUE, Note, number_row, plain, read_notes
 from ..lookups import of_facts
 from ..style import color_checks
 from . import inputs
@@ -45,24 +46,28 @@ FOLLOWS: Final = of_facts(
 )
 
 
-def write(ws: Worksheet) -> None:
-    """Write the sheet and the name of its count of bad cells."""
+def write(ws: Worksheet, own: OwnConstants | None, built: date) -> None:
+    """Write the sheet and the name of its count of bad cells.
+
+    own: a team's constants in place of those shipped; built: their date where their file says none.
+    """
     frame(
         ws,
         "Facts for the refined chain",
-        "Used only where the chain on Inputs is Refined and a refinement is on. Blue on yellow is yours to change.",
+        "Used only where the chain on Inputs is Refined and a refinement is on. Blue on yellow is yours to change."
+        + " Functions typed elsewhere take the shipped constants unless they are given these cells." * bool(own),
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
-    notes = read_notes([name for name in REFINED_INPUTS if name not in FITTED])
+    notes = read_notes([name for name in REFINED_INPUTS if name not in FITTED]) | _notes(own, built)
     order = 0
     for group, names in INPUT_GROUPS.items():
         section(ws, ROWS[names[0]] - 1, group, len(COLUMNS))
         for name in names:
             order += 1
-            number_row(
-                ws, ROWS[name], order, name, REFINED_INPUTS[name], notes.get(name, _FITTED), FOLLOWS.get(name, "")
-            )
+            value = number_row(ws, ROWS[name], order, name, REFINED_INPUTS[name], notes[name], FOLLOWS.get(name, ""))
+            if own and name in FITTED:
+                value.value = plain(float(own.values[name]))
     section(ws, AT_ODDS_ROW - 1, "State of the model (computed)", len(COLUMNS))
     checks = f"{CHECK}{FIRST_ROW}:{CHECK}{LAST}"
     inputs.state_row(
@@ -78,6 +83,19 @@ def write(ws: Worksheet) -> None:
     ws.parent.defined_names["facts_bad"] = name
     color_checks(ws, checks)
     ws.print_area = f"A1:{letter(COLUMNS, 'Note')}{STATE_ROW}"
+
+
+def _notes(own: OwnConstants | None, built: date) -> dict[str, Note]:
+    """Where the constants are from; those that a team's rows do not tell stay as they are shipped."""
+    if own is None:
+        return dict.fromkeys(FITTED, _FITTED)
+    source = f"Calibrated: {own.file}, {own.rows:,} rows; {own.errors}"
+    return {
+        name: _FITTED._replace(note=f"as shipped; {own.file} does not move it")
+        if own.values[name] == constant.value
+        else Note(source, own.as_of or built, "medium", f"by your own rows; shipped is {constant.value:g}")
+        for name, constant in FITTED.items()
+    }
 
 
 def _at_odds(ws: Worksheet) -> None:
