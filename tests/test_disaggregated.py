@@ -50,7 +50,8 @@ def test_the_transfer_by_hand(template: Path) -> None:
     values = shown(template)
     assert of(values, "kv_transfer_ms") == pytest.approx(3_000 * 327_680 / 2 / 50e9 * 1e3)
     assert of(values, "both_ttft_ms") == pytest.approx(3_000 * 2 * 70.553706496e9 / (1_979e12) * 1e3 + 9.8304)
-    slow = shown(template, {LINK: 10.0, ("Disaggregated", "C7"): 1.0})  # one GPU takes what two send
+    # one GPU takes what two send; 53 sequences fit beside all weights
+    slow = shown(template, {LINK: 10.0, ("Disaggregated", "C7"): 1.0, BATCH: 32.0})
     assert of(slow, "kv_transfer_ms") == pytest.approx(983.04 / 10)
     assert capacity.kv_transfer_ms(0.49152, 2, 4, 50) == pytest.approx(9.8304)  # no faster than the senders
     assert capacity.disaggregated_gpus(3, 8, 4, 2) == 32
@@ -90,7 +91,18 @@ def test_words_at_a_target(given: dict[str, float], own: Values, verdict: str, s
     values = shown(template, cells(given, {}) | own)
     assert words(values) == verdict
     assert words(values, 2) == safe
-    assert {values[f"S{row}"] for row in (6, 7)} == {"PASS"}
+    assert ("FAIL" in {values[f"S{row}"] for row in (6, 7)}) == (verdict == disaggregated.NO_ROOM)
+
+
+def test_a_pool_that_does_not_fit_is_no_fleet(template: Path) -> None:
+    """175 sequences of 174 that fit: no fleet of that pool, none of both; the plan itself at batch 64 has one."""
+    values = shown(template, {BATCH: 175.0})
+    assert (values["K6"], values["K7"], values["J7"]) == (34, NA, NA)
+    assert (values[f"C{disaggregated.BESIDE}"], values[f"C{disaggregated.BESIDE + 1}"]) == (NA, 52)
+    assert of(values, "both_gpus") == NA
+    # the pools of their own batches fit, and the plan's 200 sequences do not
+    values = shown(template, cells({"batch": 200.0}, {}) | {BATCH: 64.0})
+    assert (values["K7"], values[f"C{disaggregated.BESIDE}"], values[f"C{disaggregated.BESIDE + 1}"]) == (20, 54, NA)
 
 
 def test_no_pool_to_divide_by(template: Path) -> None:

@@ -258,6 +258,10 @@ def test_words_where_there_is_no_number(template: Path) -> None:
     values = shown(template, only(output_tokens=0.0))
     assert pool(values, "decode_context") == pool(values, "tpot_worst_ms") == "no output tokens"
     assert line(values, "keep_up_chunk_tokens") == "no output tokens"
+    # nothing is decoded, so nothing has a TPOT
+    for name in ("chunk_tpot_ms", "chunk_tpot_best_ms", "chunk_verdict"):
+        assert line(values, name) == "no output tokens", name
+    assert line(values, "max_chunk_tokens") == "no chunk"
     assert pool(values, "busy_replicas") == pytest.approx(50 * 700 * PREFILL_S)
     values = shown(template, cells({"req_per_s": 0.0}, {}))
     assert work(values, "work_share", 0) == "no load"

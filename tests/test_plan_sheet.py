@@ -11,7 +11,17 @@ from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ,
 import capacity
 from capacity.call import ExcelError
 from workbook.recalculate import recalculate
-from workbook.sheets import inputs, plan_answer, plan_rows, plan_sheet, utilization
+from workbook.sheets import (
+    batch,
+    calibrate,
+    checks,
+    inputs,
+    mix_tables,
+    plan_answer,
+    plan_rows,
+    plan_sheet,
+    utilization,
+)
 from workbook.sheets.blocks import LOADS, PLAN_ROWS, PLANNED
 
 PREFILL = 150_000 * 2 * 70.553706496e9 / (2 * 1_979e12 * 0.5)  # busy replicas: 10.7
@@ -317,3 +327,34 @@ def four_ways(template: Path, office_with_addin: Office, office_without_addin: O
 def test_four_ways_agree(case: str, four_ways: FourWays) -> None:
     assert not programs_differ(four_ways, case)
     assert not engines_differ(four_ways, case)
+
+
+REFUSED = {
+    "weights do not fit": cells({"params_b": 400.0}, {}),  # 200 GB of each GPU
+    "no sequence fits": cells({"prompt_tokens": 900_000.0}, {}),  # 147 GB of KV on each GPU
+    "batch over the pool": cells({"batch": 200.0}, {}),  # 174 fit
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_a_plan_that_is_refused_has_no_fleet_anywhere(why: str, template: Path) -> None:
+    """Utilization, Requests and Calibrate take the plan's batch; Batch and Mix have their own, but no other memory."""
+    values = recalculate(template, changes=REFUSED[why])
+    assert values["Plan", f"C{plan_rows.FIT}"] == why
+    rows = utilization.FLEETS_FIRST, utilization.LINES.rows["needed"], calibrate.BESIDE, calibrate.BESIDE + 1
+    sheets = [("Utilization", f"D{rows[0]}"), ("Utilization", f"C{rows[1]}"), ("Utilization", "C6"), ("Requests", "I6")]
+    sheets += [("Calibrate", f"E{row}") for row in rows[2:]]
+    for title, at in sheets:
+        assert values[title, at] == NA, (title, at)
+        assert values[title, "B4"] == f"no fleet: {why}, see Plan"
+    own = "" if why == "batch over the pool" else f"no fleet: {why}, see Plan"
+    assert values["Batch", "B4"] == own
+    assert (values["Batch", f"{batch.RESULT['gpus']}6"] == NA) == bool(own)
+    gpus = mix_tables.POOL_BLOCK.at("gpus", mix_tables.POOLS_FIRST)
+    assert (values["Mix", gpus] == NA) == (why == "weights do not fit")  # its classes have prompts of their own
+    named = openpyxl.load_workbook(template)["Checks"]
+    failing = {named[f"B{row}"].value for row in range(6, checks.LAST + 1) if values["Checks", f"K{row}"] != "PASS"}
+    assert failing >= {"Utilization rows that fail", "Request rows that fail", "Calibrate rows that fail"}
+    assert ("Batch rows that fail" in failing) == bool(own)
+    assert ("Mix rows that fail" in failing) == (why == "weights do not fit")
+    assert not failing & {"Options whose engines differ", "Rows of Compare that fail"}

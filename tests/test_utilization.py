@@ -13,8 +13,9 @@ from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ,
 import capacity
 from capacity.call import ExcelError
 from capacity.headroom import HEADROOM_INPUTS
+from capacity.plan import run
 from workbook.sheets import utilization
-from workbook.sheets.blocks import CEILINGS
+from workbook.sheets.blocks import CEILINGS, PLAN_ROWS
 
 PREFILL_S = 2 * 70.553706496e9 / (2 * 1_979e12 * 0.5)  # of a prompt token
 STEP_S = (70.553706496e9 / 2 + 64 * 0.524288e9) / (4.8e12 * 0.75)
@@ -123,11 +124,11 @@ def test_spares_by_hand(template: Path) -> None:
     """26 for the work; 1 drains; a node of 8 GPUs is 4 replicas; 3 x ceil(26 / 2) = 39; 3 x ceil(31 / 2) = 48."""
     values = shown(template)
     first = utilization.FLEETS_FIRST
-    assert [values[f"C{first + i}"] for i in range(5)] == [26, 27, 30, 39, 48]
-    assert [values[f"{utilization.SPARES}{first + i}"] for i in range(5)] == [0, 1, 4, 13, 22]
-    assert [values[f"D{first + i}"] for i in range(5)] == [52, 54, 60, 78, 96]
-    assert [values[f"E{first + i}"] for i in range(5)] == [182, 189, 210, 273, 336]
-    assert values[f"G{first + 4}"] == pytest.approx(BUSY / 48, rel=1e-12)
+    assert [values[f"C{first + i}"] for i in range(6)] == [26, 26, 27, 30, 39, 48]
+    assert [values[f"{utilization.SPARES}{first + i}"] for i in range(6)] == [0, 0, 1, 4, 13, 22]
+    assert [values[f"D{first + i}"] for i in range(6)] == [52, 52, 54, 60, 78, 96]
+    assert [values[f"E{first + i}"] for i in range(6)] == [182, 182, 189, 210, 273, 336]
+    assert values[f"G{first + 5}"] == pytest.approx(BUSY / 48, rel=1e-12)
 
 
 def test_nodes_and_regions() -> None:
@@ -206,3 +207,34 @@ def four_ways(template: Path, office_with_addin: Office, office_without_addin: O
 def test_four_ways_agree(case: str, four_ways: FourWays) -> None:
     assert not programs_differ(four_ways, case)
     assert not engines_differ(four_ways, case)
+
+
+def test_a_full_load_has_no_stable_queue() -> None:
+    """2 busy replicas at a ceiling of all but 1E-12 are 2 replicas: GPU busy is 100%, and the queue has words."""
+    steps = {s.name: s for s in utilization.WAITING}
+    values: dict[str, Any] = {"busy_replicas": 2.0, "replicas": 2.0, "request_replica_s": 0.3}
+    for name in ("gpu_busy", "queue_busy", "erlang_c", "queue_wait_ms"):
+        run(steps[name], values)
+    assert [values[n] for n in ("gpu_busy", "erlang_c", "queue_wait_ms")] == [1, "overloaded", "overloaded"]
+    values |= {"busy_replicas": 0.0}
+    for name in ("queue_busy", "erlang_c", "queue_wait_ms"):
+        run(steps[name], values)
+    assert [values[n] for n in ("erlang_c", "queue_wait_ms")] == ["no load", "no load"]
+
+
+def test_a_ceiling_of_almost_all(template: Path) -> None:
+    """At 50 req/s / 16.67 the work is one replica; at a ceiling of all but 1E-12 the fleet is one as well."""
+    rate = 50 / BUSY
+    edits: Values = {("Plan", f"C{PLAN_ROWS['req_per_s']}"): rate, ("Utilization", "B15"): 1 - 1e-12}
+    for functions in (True, False):
+        values = recalculate(template, changes=edits, functions=functions)
+        row = [values["Utilization", f"{utilization.RESULT[n]}15"] for n in ("replicas", "erlang_c", "queue_wait_ms")]
+        assert row == [1, "overloaded", "overloaded"]
+
+
+def test_the_plans_own_spares_are_a_fleet(template: Path) -> None:
+    """26 for the work and 3 spares: 29, of 58 GPUs; the others come on top of the work alone."""
+    values = shown(template, cells({"spares": 3.0}, {}))
+    first = utilization.FLEETS_FIRST
+    assert [values[f"C{first + i}"] for i in range(3)] == [26, 29, 27]
+    assert [values[f"D{first + i}"] for i in range(2)] == [52, 58]

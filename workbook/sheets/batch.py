@@ -21,6 +21,7 @@ from ..plan_table import PlanTable
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import refined
 from .blocks import BATCH_LAST, BATCHES
+from .plan_rows import NONE_FITS, say_refused
 
 TITLE: Final = "Batch"
 KIND: Final = "output"
@@ -102,6 +103,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, NONE_FITS)
     ws.row_dimensions[5].height = 46
     for row, sizes in enumerate(BATCHES, FIRST_ROW):
         put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="center")
@@ -131,7 +133,7 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Batch rows that fail",
-            "Sizes are whole and at least 1, engines agree, printed figures match",
+            "A sequence fits in memory, sizes are whole and at least 1, engines agree, printed figures match",
             not_in(f"{TITLE}!{_rows(CHECK)}", "PASS", "inputs changed"),
             "count",
             "Look at the Check column of Batch",
@@ -168,7 +170,7 @@ def _results(ws: Worksheet, row: int) -> None:
     put(ws, f"{KV_FIT}{row}", f'=IF({INPUT_CHECK}{row}="FAIL",NA(),{fits})', "Check")
     b = f"B{row}"
     good = f"AND({b}>=1,{b}=INT({b}))"
-    counts = f"AND(facts_bad=0,COUNT({b})=1)"
+    counts = f"AND(facts_bad+{NONE_FITS}=0,COUNT({b})=1)"
     put(ws, f"{INPUT_CHECK}{row}", f'=IF({counts},CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
     seed = f"AND(at_seed,{b}={PRINTED['batch']}{row})"
     states = (

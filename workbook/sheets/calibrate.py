@@ -20,6 +20,7 @@ from ..frame import FIRST_ROW, Column, frame, header, put, put_text
 from ..lines import Lines, long_text
 from ..style import BAD, CAUTION, GOOD, color_words
 from . import audit, refined
+from .plan_rows import IS_REFUSED, say_refused
 
 TITLE: Final = "Calibrate"
 KIND: Final = "output"
@@ -94,6 +95,7 @@ LINES: Final = Lines(
         "measured_step_ms": f"{{measured_step_ms}}*(1+tolerance)>={_LIMIT['measured_step_ms']}",
     },
     {name: at for name, (at, _) in _NEAR.items()},
+    bad=f"facts_bad+{IS_REFUSED}",
     follows=_EXPECTED,
 )
 NOTES: Final = {
@@ -147,6 +149,7 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
     )
     ws.print_title_rows = "1:3"  # the header row is that of the first table only
+    say_refused(ws, IS_REFUSED)
     LINES.write(ws, NOTES)
     _possible(ws)
     _head(ws, _STEPS_FIRST - 1, ("Efficiencies, and the plan redone", "Value", "Unit", "In words"))
@@ -164,7 +167,7 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Calibrate rows that fail",
-            "Measurements are within their bounds and possible, engines agree",
+            "The plan fits in memory, measurements are within their bounds and possible, engines agree",
             f'COUNT({numbered})-COUNTIF({found},"PASS")',
             "count",
             "Calibrate says under the measurements which fact to check",
@@ -244,8 +247,8 @@ def _beside(ws: Worksheet) -> None:
         put(ws, (row, 1), None, "Note")
         put_text(ws, f"B{row}", label, "Label", "left")
         for column, (name, (_, step, unit)) in zip("CDEFGHI", SHOWN.items(), strict=True):
-            source = audit.cell(name) if row == BESIDE else LINES.at(step)
-            put(ws, f"{column}{row}", f"={source}", "Result", unit, "right")
+            assumed = f"IF({IS_REFUSED}>0,NA(),{audit.cell(name)})"
+            put(ws, f"{column}{row}", f"={assumed if row == BESIDE else LINES.at(step)}", "Result", unit, "right")
         ws.row_dimensions[row].height = 18
     color_words(ws, f"I{BESIDE}:I{BESIDE + 1}", {"safe": GOOD, "needs": CAUTION, "fails": BAD})
     needed, hidden = LINES.at("overlap_needed"), LINES.at("measured_overlap")

@@ -21,7 +21,23 @@ from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import refined
 from .batch import only_one_engine
 from .blocks import LINK_FIRST, POOL_LAST, POOLS
-from .pools import AGREE, CHECK, DECODE, INPUT_CHECK, KV_FIT, LINES, NUMBERS, OWN, PREFILL, RESULT, SHOWN, TABLE, WORDED
+from .plan_rows import IS_REFUSED
+from .pools import (
+    AGREE,
+    CHECK,
+    DECODE,
+    INPUT_CHECK,
+    INPUTS_BAD,
+    KV_FIT,
+    LINES,
+    NUMBERS,
+    OWN,
+    PREFILL,
+    RESULT,
+    SHOWN,
+    TABLE,
+    WORDED,
+)
 
 TITLE: Final = "Disaggregated"
 KIND: Final = "output"
@@ -46,6 +62,7 @@ _PAIRS: Final = {
     "usd_per_m_tokens": "both_usd_per_m",
     "ttft_floor_ms": "both_ttft_ms",
 }
+_FLEET: Final = ("gpus", "cost_per_hour", "usd_per_m_tokens")  # what a plan that is refused has not
 # Where texts and states stand, to the right of the printed area.
 _TEXTS: Final = LINK_FIRST + len(POOL_INPUTS) + 2
 VERDICTS: Final = (
@@ -129,7 +146,7 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Disaggregated rows that fail",
-            "Inputs of both pools are within their bounds, engines agree",
+            "Both pools fit in memory, their inputs are within their bounds, engines agree",
             f'COUNT({numbered})-COUNTIF({found},"PASS")',
             "count",
             "Look at the check columns of Disaggregated",
@@ -161,8 +178,10 @@ def _pool(ws: Worksheet, row: int, label: str) -> None:
     good = f"AND({whole},{spares}>=0,{spares}=INT({spares}))"
     checked = f"{INPUT_CHECK}{row}"
     put(ws, checked, f'=IF({NUMBERS}{row},CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
+    over = f'COUNTIF({KV_FIT}{row},"overflows")'
     for name, column in RESULT.items():
-        value = f'=IF({checked}="FAIL",NA(),{TABLE.pick(name, row)})'
+        none = f'{checked}="FAIL"' if name == "max_seqs" else f'({checked}="FAIL")+{over}>0'
+        value = f"=IF({none},NA(),{TABLE.pick(name, row)})"
         put(ws, f"{column}{row}", value, "Result", TABLE.unit(name), "right")
         same = f"{TABLE.agree(name, row)}*{TABLE.same_words(name, row)}" if name in WORDED else TABLE.agree(name, row)
         put(ws, f"{AGREE[name]}{row}", only_one_engine(checked, same), "Calculation", align="center")
@@ -170,7 +189,7 @@ def _pool(ws: Worksheet, row: int, label: str) -> None:
     fits = f'CHOOSE(1+OR({resident}="no tokens",{batch}<=N({resident})),"overflows","fits")'
     put(ws, f"{KV_FIT}{row}", f'=IF({checked}="FAIL",NA(),{fits})', "Check")
     agree = f"AND({AGREE['busy_replicas']}{row}:{AGREE['max_seqs']}{row})"
-    put(ws, f"{CHECK}{row}", f'=IF({checked}="FAIL","FAIL",CHOOSE(1+{agree},"FAIL","PASS"))', "Check")
+    put(ws, f"{CHECK}{row}", f'=IF({checked}="FAIL","FAIL",CHOOSE(1+{agree}*(1-{over}),"FAIL","PASS"))', "Check")
     ws.row_dimensions[row].height = 18
 
 
@@ -199,7 +218,10 @@ def _beside(ws: Worksheet) -> None:
         put_text(ws, f"B{row}", label, "Label", "left")
         for column, (name, cell) in zip("CDEFGH", pools.items(), strict=True):
             source = cell if row == BESIDE else refined.cell(name)
-            value = f"=IF({LINES.bad()}>0,NA(),{source})"
+            bad = LINES.bad() if row == BESIDE else "facts_bad"
+            if row != BESIDE and name in _FLEET:
+                bad += f"+{IS_REFUSED}"
+            value = f"=IF({bad}>0,NA(),{source})"
             put(ws, f"{column}{row}", value, "Result", TABLE.unit(name), "right")
         ws.row_dimensions[row].height = 18
 
@@ -219,7 +241,7 @@ def _words(ws: Worksheet) -> None:
         "U": f'1+(LEFT({both},LEN("safe"))="safe")',
         "V": f"({refined.cell('batch')}<=N({refined.cell('max_seqs')}))+{refined.weightless()}>0",
         "W": f'1+V{WORDS}*((LEFT({plan},LEN("needs"))="needs")+2*{safe})',
-        "X": f'IF({LINES.bad()}>0,NA(),COUNTIF({pools},"fits")=ROWS({pools}))',
+        "X": f'IF({INPUTS_BAD}>0,NA(),COUNTIF({pools},"fits")=ROWS({pools}))',
     }
     for column, formula in states.items():
         put(ws, f"{column}{WORDS}", f"={formula}", "Calculation", align="center")
@@ -227,11 +249,11 @@ def _words(ws: Worksheet) -> None:
     none, room = (f"$X${_TEXTS + i}" for i in (2, 3))
     gpus, usd = ((f"{c}{BESIDE}", f"{c}{BESIDE + 1}") for c in "CD")
     cheaper = f'CHOOSE(2+SIGN({usd[0]}-{usd[1]}),"disaggregated","the same","colocated")'
-    by_safe = f'CHOOSE(U{WORDS}+2*{safe},"neither","disaggregated","colocated",C{WORDS + 1})'
+    by_safe = f'CHOOSE(U{WORDS}+2*V{WORDS}*{safe},"neither","disaggregated","colocated",C{WORDS + 1})'
     for row, (label, unit, formula) in enumerate(
         (
             ("At this target", "text", f"IF(X{WORDS},CHOOSE(T{WORDS},{meets},{none}),{room})"),
-            ("Cheaper by the hour", "text", cheaper),
+            ("Cheaper by the hour", "text", f"IF(X{WORDS},{cheaper},{room})"),
             ("Cheaper of those safe at any overlap", "text", f"IF(X{WORDS},{by_safe},{room})"),
             ("GPUs between them", "GPUs", f"ABS({gpus[0]}-{gpus[1]})"),
             ("Cost between them", "USD/h", f"ABS({usd[0]}-{usd[1]})"),

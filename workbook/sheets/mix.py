@@ -19,7 +19,7 @@ from ..style import BAD as RED
 from ..style import CAUTION, GOOD, color_checks, color_words
 from . import refined
 from .batch import only_one_engine
-from .blocks import CLASS_LAST, CLASSES
+from .blocks import CHUNK_FIRST, CLASS_LAST, CLASSES
 from .mix_tables import (
     APART_ROW,
     BAD,
@@ -35,6 +35,7 @@ from .mix_tables import (
     INPUT_CHECK,
     KV_FIT,
     LINES,
+    OF_A_REPLICA,
     POOL_BLOCK,
     POOLS,
     POOLS_FIRST,
@@ -44,6 +45,7 @@ from .mix_tables import (
     STATE,
     SUM_ROW,
     SUMMED,
+    TARGET,
     WORK_BLOCK,
     WORK_FIRST,
     WORK_LAST,
@@ -78,6 +80,7 @@ def write(ws: Worksheet) -> None:
     _classes(ws)
     _sums(ws)
     LINES.write(ws, LINE_NOTES)
+    put(ws, TARGET, f"={refined.cell('target_ms')}", "Calculation", "ms", "right")
     ws[LINES.at("delay_factor").replace("$", "")].number_format = '0.0"x"'
     _pools(ws)
     _work(ws)
@@ -95,7 +98,7 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Mix rows that fail",
-            "Inputs are within their bounds, shares sum to 1, engines agree, the work of all classes is the pool's",
+            "Pools fit in memory, inputs are within bounds, shares sum to 1, engines agree, all work is the pool's",
             f'COUNT({numbered})-COUNTIF({found},"PASS")',
             "count",
             "Look at the two check columns of Mix",
@@ -137,18 +140,23 @@ def _argument(name: str) -> Number:
     return argument
 
 
-def _results(ws: Worksheet, block: Block, row: int) -> None:
-    """What the engine in use has, whether both have the same, and the row's check."""
+def _results(ws: Worksheet, block: Block, row: int, refused: str = "") -> None:
+    """What the engine in use has, whether both have the same, and the row's check.
+
+    refused: 1 where no sequence fits, and so what a replica does has no number.
+    """
     checked = f"{INPUT_CHECK}{row}"
+    stopped = f'({checked}="FAIL")+{refused}>0' if refused else f'{checked}="FAIL"'
     for name, (column, table) in block.values.items():
-        value = f'=IF({checked}="FAIL",NA(),{table.pick(name, row)})'
+        none = stopped if name in OF_A_REPLICA else f'{checked}="FAIL"'
+        value = f"=IF({none},NA(),{table.pick(name, row)})"
         style = "Result" if column <= CHECK and len(column) == 1 else "Calculation"
         put(ws, f"{column}{row}", value, style, table.unit(name), "right")
         agree = only_one_engine(checked, table.agree(name, row))
         put(ws, f"{block.agree[name]}{row}", agree, "Calculation", align="center")
     columns = list(block.agree.values())
     same = f"AND({columns[0]}{row}:{columns[-1]}{row})"
-    put(ws, f"{CHECK}{row}", f'=IF({checked}="FAIL","FAIL",CHOOSE(1+{same},"FAIL","PASS"))', "Check")
+    put(ws, f"{CHECK}{row}", f'=IF({stopped},"FAIL",CHOOSE(1+{same},"FAIL","PASS"))', "Check")
     ws.row_dimensions[row].height = 18
 
 
@@ -188,7 +196,9 @@ def _pools(ws: Worksheet) -> None:
     for row, pool in enumerate(POOLS, POOLS_FIRST):
         put(ws, (row, 1), row - POOLS_FIRST + 1, "Note", align="center")
         put_text(ws, f"B{row}", pool, "Label", "left")
-        put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL","PASS")', "Check")
+        # not the lines' own count: that has whether the pool for all fits, of which this row decides
+        bad = f'{BAD}+COUNTIF(${CHECK}${CHUNK_FIRST}:${CHECK}${LINES.last_input},"FAIL")'
+        put(ws, f"{INPUT_CHECK}{row}", f'=IF({bad}>0,"FAIL","PASS")', "Check")
         prompts = f'=CHOOSE($A{row},">=0","<="&{threshold},">"&{threshold})'
         put(ws, c("prompts", row), prompts, "Calculation", align="right")
         for name in SUMMED:
@@ -208,7 +218,7 @@ def _pools(ws: Worksheet) -> None:
         state = f'MAX(({c("max_seqs", row)}="no tokens")*2,({fit}>=1)+({fit}>={batch}))'
         words = f'CHOOSE(1+{state},"does not fit","batch cut","fits")'
         put(ws, f"{KV_FIT}{row}", f'=IF({INPUT_CHECK}{row}="FAIL",NA(),{words})', "Result", align="left")
-        _results(ws, POOL_BLOCK, row)
+        _results(ws, POOL_BLOCK, row, f'COUNTIF({KV_FIT}{row},"does not fit")')
     assert own["batch"] == BATCH
     color_words(
         ws, f"{KV_FIT}{POOLS_FIRST}:{KV_FIT}{POOLS_LAST}", {"fits": GOOD, "batch cut": CAUTION, "does not fit": RED}

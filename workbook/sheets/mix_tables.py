@@ -22,12 +22,22 @@ _WORKING: Final = 15  # the first column beside the printed area
 
 NO_WORK: Final = Guard("no load", lambda v: v["busy_replicas"] == 0, "{busy_replicas}=0")
 NO_PREFILL: Final = Guard("no prefill", lambda v: v["computed_tps"] == 0, "{computed_tps}=0")
-NO_CHUNKS: Final = Guard("no prefill", lambda v: isinstance(v["mix_prefill_us"], str), "ISTEXT({mix_prefill_us})")
-NO_MIXED_STEP: Final = Guard("no prefill", lambda v: isinstance(v["chunk_tpot_ms"], str), "ISTEXT({chunk_tpot_ms})")
+NO_CHUNKS: Final = Guard(
+    lambda v: "no prefill" if isinstance(v["mix_prefill_us"], str) else NO_OUTPUT.says(v),
+    lambda v: isinstance(v["mix_prefill_us"], str) or NO_OUTPUT.holds(v),
+    f"OR(ISTEXT({{mix_prefill_us}}),{NO_OUTPUT.native})",
+    shows=f'CHOOSE(1+ISTEXT({{mix_prefill_us}}),"{NO_OUTPUT.words}","no prefill")',
+)
+NO_MIXED_STEP: Final = Guard(
+    lambda v: str(v["chunk_tpot_ms"]),
+    lambda v: isinstance(v["chunk_tpot_ms"], str),
+    "ISTEXT({chunk_tpot_ms})",
+    shows="{chunk_tpot_ms}",
+)
 NO_CHUNK_FITS: Final = Guard(
     "no chunk",
-    lambda v: isinstance(v["mix_prefill_us"], str) or v["target_ms"] < v["decode_step_ms"],
-    "OR(ISTEXT({mix_prefill_us}),{target_ms}<{decode_step_ms})",
+    lambda v: isinstance(v["chunk_tpot_ms"], str) or v["target_ms"] < v["decode_step_ms"],
+    "OR(ISTEXT({chunk_tpot_ms}),{target_ms}<{decode_step_ms})",
 )
 
 
@@ -128,6 +138,8 @@ _POOL_PRINTED: Final = {
     "cost_per_hour": "K",
     "tpot_worst_ms": "L",
 }
+# what a replica does and a fleet is: no number where no sequence fits
+OF_A_REPLICA: Final = (*list(_POOL_PRINTED)[2:], "replica_tps")
 _POOL_BESIDE: Final = ("decode_peak_context", "kv_gb_per_seq", "replica_tps")
 _POOL_NAMES: Final = (*_POOL_PRINTED, *_POOL_BESIDE)
 SUMMED: Final = ("req_per_s", "output_tps", "prefill_load", "kv_read_tps", "kv_peak_read_tps", "computed_tps")
@@ -157,7 +169,7 @@ _FIT: Final = PlanTable(
 _POOL: Final = PlanTable(
     {name: _POOL_COLUMNS[name] for name in ("output_tps", "prefill_load", "spares")}
     | {"batch": BATCH, "kv_gb_per_seq": _POOL_VALUES["kv_gb_per_seq"]},
-    [*list(_POOL_PRINTED)[2:], "replica_tps"],
+    OF_A_REPLICA,
     _FIT.next_column,
     _POOL_ROWS,
 )
@@ -183,7 +195,7 @@ CHUNK_STEPS: Final = (
         "chunk_verdict",
         tpot.tpot_verdict,
         "Verdict on that chunk",
-        NO_PREFILL._replace(shows="{chunk_tpot_ms}"),  # a shorter formula
+        NO_MIXED_STEP._replace(native="N({chunk_tpot_ms})=0"),  # a shorter formula
         tpot_worst_ms="chunk_tpot_ms",
         tpot_best_ms="chunk_tpot_best_ms",
     ),
@@ -193,6 +205,7 @@ CHUNK_STEPS: Final = (
     step_named("request_chunk_tokens", chunked.request_chunk_tokens),
     step_named("delay_factor", queueing.delay_factor, "Delay factor 1/(1 - ceiling)"),
 )
+TARGET: Final = f"R{CHUNK_FIRST}"  # near by, for shorter formulas
 LINES: Final = Lines(
     {"long_prompt_tokens": LONG_PROMPT, **CHUNK_INPUTS},
     CHUNK_STEPS,
@@ -200,9 +213,10 @@ LINES: Final = Lines(
     {"check": CHECK, "agree": "O", ADDIN: "P", NATIVE: "Q"},
     taken={
         name: POOL_BLOCK.at(name, POOLS_FIRST)
-        for name in ("output_tps", "prefill_load", "computed_tps", "batch", "target_ms", "decode_step_ms")
-    },
-    bad=BAD,
+        for name in ("output_tps", "prefill_load", "computed_tps", "batch", "decode_step_ms")
+    }
+    | {"target_ms": TARGET},
+    bad=f'{BAD}+COUNTIF(${KV_FIT}${POOLS_FIRST},"does not fit")',
 )
 
 # The classes once more: work and time to first token of each, in the pool for all.

@@ -6,7 +6,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import cost, headroom, sizing
 from capacity.headroom import HEADROOM_INPUTS
-from capacity.plan import NO_OUTPUT, NO_ROOM, Guard, step_named
+from capacity.options import NO_SEQUENCE
+from capacity.plan import NO_OUTPUT, NO_ROOM, NO_TOKENS, Guard, step_named
 from capacity.tpot import FAILS, MEASURE, SAFE
 
 from ..charts import bar_chart
@@ -16,7 +17,20 @@ from ..style import BAD, GOOD, color_words
 from . import audit, batch, refined
 from .blocks import BATCH_LAST
 from .plan_notices import VERDICTS, chain, given, head_line
-from .plan_rows import FALLS, FIT, FOUND, HEAD_ROW, KNOWN, SAFER, STATES, line, sentence, state_at
+from .plan_rows import (
+    FALLS,
+    FIT,
+    FOUND,
+    HEAD_ROW,
+    KNOWN,
+    NONE_FITS_AT,
+    REFUSED_AT,
+    SAFER,
+    STATES,
+    line,
+    sentence,
+    state_at,
+)
 
 NODE_GPUS: Final = HEADROOM_INPUTS["node_gpus"]
 # What comes from the sheet Refined: row -> (label, quantity there, unit, words)
@@ -38,6 +52,7 @@ TAKEN: Final = {
 TAKEN_ROWS: Final = {name: FIT + i for i, name in enumerate(TAKEN, 1)}
 STEPS_FIRST: Final = FIT + len(TAKEN) + 1
 OVER: Final = "batch over the pool"
+OVER_STATE: Final = f"{SAFER[0]}{FIT}"  # 0 where the plan fits, else by which of three it does not
 
 
 def _unless(name: str) -> Guard:
@@ -105,12 +120,15 @@ def write_answer(ws: Worksheet, lines: Lines) -> None:
 
 def _states(ws: Worksheet) -> None:
     """Words that stand in place of figures, each only where it holds."""
-    over, at = f"({refined.cell('batch')}>N({refined.cell('max_seqs')}))*(1-{refined.weightless()})", f"{SAFER[0]}{FIT}"
-    put(ws, at, f"={over}", "Calculation", "count")
-    text = f"ISTEXT({refined.cell('kv_pool_gb')})"
-    state = f'CHOOSE(1+{at}*(1+{text}),"","{OVER}","{NO_ROOM.words}")'
+    seqs, text = refined.cell("max_seqs"), f"ISTEXT({refined.cell('kv_pool_gb')})"
+    over = f'({refined.cell("batch")}>N({seqs}))*({seqs}<>"{NO_TOKENS.words}")'
+    put(ws, OVER_STATE, f"={over}*(1+{text}+2*({seqs}=0))", "Calculation", "count")
+    state = f'CHOOSE(1+{OVER_STATE},"","{OVER}","{NO_ROOM.words}","{NO_SEQUENCE}")'
     cells = list(KNOWN.values())
     put(ws, cells[0].replace("$", ""), f"={state}", "Calculation")
+    put(ws, REFUSED_AT, f'=IF(facts_bad>0,0,--({cells[0]}<>""))', "Calculation", "count")
+    short = f"(N({seqs})<1)*(1-{refined.weightless()})"
+    put(ws, NONE_FITS_AT, f"=IF(facts_bad>0,0,{short})", "Calculation", "count")
     for (name, words), before, at in zip(
         (("busy_replicas", "no load"), ("prompt_tps", "no prompt tokens"), ("output_tps", NO_OUTPUT.words)),
         (cells[0], cells[1], cells[1]),
@@ -131,8 +149,7 @@ def _fit(ws: Worksheet) -> None:
         f'="weights take "&FIXED({refined.cell("weights_gb")},1)&" GB of each GPU: higher TP, or fewer bytes a weight"',
         "no tokens: a sequence takes no room",
     )
-    state = f'1+({refused}="{OVER}")+2*({refused}="{NO_ROOM.words}")+(1+2)*{refined.weightless()}'
-    sentence(ws, FIT, state, sentences)
+    sentence(ws, FIT, f"CHOOSE(1+{OVER_STATE},1+(1+2)*{refined.weightless()},2,1+2,2)", sentences)
 
 
 def _words(ws: Worksheet, lines: Lines) -> None:

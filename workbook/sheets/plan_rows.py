@@ -7,6 +7,7 @@ from openpyxl.styles import Alignment
 from openpyxl.worksheet.worksheet import Worksheet
 
 from ..frame import put, put_text
+from ..style import BAD, color_words
 from .blocks import PLAN_ROWS
 
 HEAD_ROW: Final = PLAN_ROWS["node_gpus"] + 2
@@ -15,6 +16,16 @@ STATES, SENTENCES, SAFER, FOUND, FALLS = "L", "MNOPQ", "RSTU", "V", "W"  # besid
 # Why there is no fleet, and why a price has no number: "" where there is one.
 _WORDS: Final = ("refused", "no_load", "no_input", "no_output")
 KNOWN: Final = {name: f"${STATES}${FIT + i}" for i, name in enumerate(_WORDS)}
+# The same for other sheets, 1 or 0, and 0 where inputs are bad: the plan is refused; not even one sequence fits.
+REFUSED_AT, NONE_FITS_AT = f"{SAFER[2]}{FIT}", f"{SAFER[3]}{FIT}"
+IS_REFUSED, NONE_FITS = (f"Plan!${at[0]}${at[1:]}" for at in (REFUSED_AT, NONE_FITS_AT))
+
+
+def say_refused(ws: Worksheet, gate: str) -> None:
+    """Why another sheet has no fleet, above its table."""
+    words = f'=CHOOSE(1+{gate},"","no fleet: "&Plan!{KNOWN["refused"]}&", see Plan")'
+    put(ws, "B4", words, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)
+    color_words(ws, "B4:B4", {"no fleet": BAD})
 
 
 def line(ws: Worksheet, row: int, label: str, value: str, unit: str) -> None:

@@ -60,6 +60,7 @@ _TAKEN: Final = {
 _GIVEN: Final = {
     **{(n, e): TABLE.at(source, e, row) for n, (source, row) in _TAKEN.items() for e in (ADDIN, NATIVE)},
 }
+INPUTS_BAD: Final = f'facts_bad+COUNTIF(${INPUT_CHECK}${FIRST_ROW}:${INPUT_CHECK}${POOL_LAST},"FAIL")'
 LINES: Final = Lines(
     POOL_INPUTS,
     STEPS,
@@ -68,5 +69,5 @@ LINES: Final = Lines(
     {},
     {"prefill_tp": f"$C${PREFILL}", "decode_tp": f"$C${DECODE}"},
     given=_GIVEN,
-    bad=f'facts_bad+COUNTIF(${INPUT_CHECK}${FIRST_ROW}:${INPUT_CHECK}${POOL_LAST},"FAIL")',
+    bad=f'{INPUTS_BAD}+COUNTIF(${KV_FIT}${FIRST_ROW}:${KV_FIT}${POOL_LAST},"overflows")',
 )

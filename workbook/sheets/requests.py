@@ -18,6 +18,7 @@ from ..style import color_checks, gray_when
 from . import refined
 from .batch import only_one_engine
 from .blocks import REQUEST_LAST, REQUESTS, RequestRow
+from .plan_rows import IS_REFUSED, say_refused
 
 TITLE: Final = "Requests"
 KIND: Final = "output"
@@ -71,6 +72,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS + WORKING,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     for row, request in enumerate(REQUESTS, FIRST_ROW):
         put(ws, (row, 1), row - FIRST_ROW + 1, "Note", align="center")
         put_text(ws, f"B{row}", request.label, "Label", "left")
@@ -98,7 +100,7 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Request rows that fail",
-            "Lengths are at least 0, engines agree, printed figures match",
+            "The plan fits in memory, lengths are at least 0, engines agree, printed figures match",
             not_in(f"{TITLE}!{CHECK}{FIRST_ROW}:{CHECK}{REQUEST_LAST}", "PASS", "inputs changed"),
             "count",
             "Look at the Check column of Requests",
@@ -111,7 +113,7 @@ def _row(ws: Worksheet, row: int) -> None:
     c, d = f"C{row}", f"D{row}"
     numbers = f"COUNT({c}:{d})=2"
     good = f"AND({c}>=0,{d}>=0)"
-    put(ws, f"E{row}", f'=IF(AND(facts_bad=0,{numbers}),CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
+    put(ws, f"E{row}", f'=IF(AND(facts_bad+{IS_REFUSED}=0,{numbers}),CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
     work = f'=IF(E{row}="FAIL",NA(),IF(engine_active="Native",L{row},K{row}))'
     put(ws, f"F{row}", work, "Result", "replica-s", "right")
     cell = refined.cell

@@ -9,9 +9,9 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
-from capacity import cost, fleet, headroom, queueing
+from capacity import cost, fleet, headroom
 from capacity.headroom import HEADROOM_INPUTS
-from capacity.plan import INPUTS, NO_OUTPUT, Guard, step_named
+from capacity.plan import INPUTS, NO_OUTPUT, step_named
 
 from ..chain import ADDIN, NATIVE
 from ..charts import CHART_ROWS, bar_chart, line_chart
@@ -24,27 +24,13 @@ from ..style import color_checks
 from . import refined
 from .batch import only_one_engine
 from .blocks import CEILING_LAST, CEILINGS, HEADROOM_FIRST, PLAN_ROWS, planned
+from .plan_rows import IS_REFUSED, say_refused
+from .waiting import NO_FLEET, WAITING
 
 TITLE: Final = "Utilization"
 KIND: Final = "output"
 PURPOSE: Final = "Ceilings from 50% to 95%: fleet, cost, waiting; spare replicas line by line; load factor and GPU busy"
 
-NO_FLEET: Final = Guard("no load", lambda v: v["replicas"] == 0, "{replicas}=0")
-NO_LOAD: Final = Guard("no load", lambda v: v["busy_replicas"] == 0, "{busy_replicas}=0")
-WAITING: Final = (
-    step_named("gpu_busy", headroom.gpu_busy, "GPU busy at peak", NO_FLEET),
-    step_named("delay_factor", queueing.delay_factor, "Delay factor 1/(1 - ceiling)"),
-    step_named("ttft_first_order_ms", queueing.ttft_first_order_ms),
-    step_named("erlang_c", queueing.erlang_c, "Erlang C: share that waits", NO_LOAD, servers="replicas"),
-    step_named(
-        "queue_wait_ms",
-        queueing.queue_wait_ms,
-        "Erlang C: mean wait",
-        NO_LOAD,
-        servers="replicas",
-        wait_share="erlang_c",
-    ),
-)
 SHOWN: Final = {
     "replicas": "Replicas",
     "gpus": "GPUs",
@@ -104,8 +90,10 @@ LINES: Final = Lines(
     (HEADROOM_FIRST, _STEPS_FIRST),
     {"check": CHECK, "agree": "N", ADDIN: "O", NATIVE: "P"},
     {"lost_regions": "{lost_regions}<{regions}"},
+    bad=f"facts_bad+{IS_REFUSED}",
     follows={name: planned(name) for name in HEADROOM_INPUTS if name in PLAN_ROWS},
 )
+INPUTS_BAD: Final = f"$N${HEADROOM_FIRST}"  # without the plan's refusal
 NOTES: Final = {
     "drained_replicas": "illustrative: enter what your roll-outs take",
     "node_gpus": "follows Plan; an HGX or DGX node has 8",
@@ -117,6 +105,7 @@ NOTES: Final = {
 # What may be away -> the replicas that the fleet then needs, as names of lines.
 FLEETS: Final = {
     "The work alone": ("needed",),
+    "+ the plan's own spares": ("needed", "spares"),
     "+ drain": ("needed", "drained_replicas"),
     "+ failed nodes": ("needed", "node_spares"),
     "+ lost region": ("with_region",),
@@ -162,6 +151,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.row_dimensions[5].height = 46
     ws.print_title_rows = "1:3"  # the header row is that of the first table only
     for row, ceiling in enumerate(CEILINGS, FIRST_ROW):
@@ -184,6 +174,12 @@ def write(ws: Worksheet) -> None:
         "In words",
     )
     LINES.write(ws, NOTES)
+    failing = f'COUNTIF({CHECK}{HEADROOM_FIRST}:{CHECK}{LINES.last_input},"FAIL")'
+    put(ws, INPUTS_BAD.replace("$", ""), f"=facts_bad+{failing}", "Calculation", "count", "center")
+    alone = LINES.at("needed", "E").replace("$", "")
+    ws[
+        alone
+    ].value = "busy replicas / ceiling at peak, rounded up; the plan's own spares are a fleet of their own below"
     _fleets(ws)
     for column, (first, last) in itertools.product((INPUT_CHECK, CHECK), (_CEILING_ROWS, _FLEET_ROWS)):
         color_checks(ws, f"{column}{first}:{column}{last}")
@@ -199,7 +195,7 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Utilization rows that fail",
-            "Inputs are within their bounds, engines agree, GPU busy is at most the ceiling",
+            "The plan fits in memory, inputs are within their bounds, engines agree, GPU busy is at most the ceiling",
             f'COUNT({numbered})-COUNTIF({found},"PASS")',
             "count",
             "Look at the two check columns of Utilization",
@@ -218,7 +214,7 @@ def _ceiling(ws: Worksheet, row: int, ceiling: float) -> None:
     put(ws, f"B{row}", ceiling, "Input", "fraction", "right")
     b = f"B{row}"
     good = f"AND({b}>0,{b}<1)"
-    counts = f"AND(facts_bad=0,COUNT({b})=1)"
+    counts = f"AND(facts_bad+{IS_REFUSED}=0,COUNT({b})=1)"
     put(ws, f"{INPUT_CHECK}{row}", f'=IF({counts},CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
     _results(ws, CEILING_TABLE, row, RESULT)
     ws[f"{RESULT['delay_factor']}{row}"].number_format = '0.0"x"'
@@ -250,6 +246,7 @@ def _notes(ws: Worksheet) -> None:
         "First-order TTFT: TTFT floor x delay factor.",
         "Published TTFTs are 7 (dense) to 25 (sparse) times the floor: measure one replica at the planned load.",
         "Erlang C is the M/M/c queue before the replicas, each taken for one server that does one request at a time.",
+        "Overloaded: the load is all that the replicas can do, and no queue is stable at full load.",
         f'="A replica that runs "&{batch}&" sequences is not one server: it runs them at once. Read it as the least."',
     ):
         if text.startswith("="):
@@ -268,7 +265,8 @@ def _fleets(ws: Worksheet) -> None:
     for row, (label, parts) in enumerate(FLEETS.items(), FLEETS_FIRST):
         put(ws, (row, 1), row - FLEETS_FIRST + 1, "Note", align="center")
         put_text(ws, f"B{row}", label, "Label", "left")
-        put(ws, f"C{row}", "=" + "+".join(LINES.at(part) for part in parts), "Result", "replicas", "right")
+        cells = (refined.cell(part) if part == "spares" else LINES.at(part) for part in parts)
+        put(ws, f"C{row}", "=" + "+".join(cells), "Result", "replicas", "right")
         put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL","PASS")', "Check")
         _results(ws, FLEET_TABLE, row, FLEET_SHOWN)
         put(ws, f"{SPARES}{row}", f"=C{row}-{LINES.at('needed')}", "Calculation", "replicas", "right")
