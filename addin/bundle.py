@@ -9,8 +9,11 @@ import capacity
 
 _ROOT: Final = Path(capacity.__file__).parents[1]
 _OURS: Final = ("capacity", "addin")
-_APART: Final = "capacity.evidence"  # no function of a cell: it needs NumPy, and measurements by the hundred
-_DATA: Final = ("aliases.csv", "gpu_sources.csv", "gpus.csv", "models.csv", "prices.csv")
+_APART: Final = "capacity.evidence"  # no function of a cell: it needs NumPy and pydantic
+_DATA: Final = (
+    *("aliases.csv", "gpu_sources.csv", "gpus.csv", "models.csv", "prices.csv"),
+    *("error_bands.csv", "published.csv"),
+)
 
 
 def files(module: str) -> Iterator[tuple[str, bytes]]:

@@ -50,6 +50,8 @@ TOPICS: Final = {
     "Owned nodes": "own",
     "Owning or renting": "renting",
     "Facts": "lookup",
+    "Error bands": "error_bands",
+    "Published measurements": "published",
     "The plan in one cell": "one_cell",
     "Comparison": "compare",
     "About the functions": "meta",

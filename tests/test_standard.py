@@ -261,7 +261,7 @@ def test_16_checks_enforce_the_bounds(name: str, template: Path) -> None:
 
 def test_17_choices_from_a_range_on_the_sheet(book: Workbook) -> None:
     lists = [(ws, v) for ws in book for v in ws.data_validations.dataValidation if v.type == "list"]
-    assert {ws.title for ws, _ in lists} == {"Inputs", "Cases", "Plan", "Prices", "Sensitivity", "Demand"}
+    assert {ws.title for ws, _ in lists} == {"Inputs", "Cases", "Plan", "Prices", "Sensitivity", "Demand", "Evidence"}
     names = {models.TITLE: catalogue.models().names, gpus.TITLE: catalogue.gpus().names}
     for ws, rule in lists:
         sheet, _, cells = rule.formula1.replace("$", "").rpartition("!")
@@ -399,6 +399,7 @@ def test_28_rounding_only_of_counts(book: Workbook) -> None:
         whole = ("replicas", "sequences", "nodes", "GPUs")  # of a step of a sheet's own
         count |= header == "Native" and ws[f"D{cell.row}"].value in whole
         count |= ws.title == "Take-away" and ws[f"D{cell.row}"].value in ("replicas", "sequences")
+        count |= header == "Distance and place"  # a distance counts to a thousandth
         assert check or count, (ws.title, cell.coordinate, cell.value)
 
 
@@ -615,6 +616,7 @@ def test_42_print_setup(book: Workbook) -> None:
             "Caching",
             "Calibrate",
             "Plan",
+            "Evidence",
             "Compare",
             "Disaggregated",
             "Commit",

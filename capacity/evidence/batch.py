@@ -6,11 +6,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from .. import catalogue
+from ..error_bands import METRICS
 from ..errors import CapacityError
 from .cases import setup_of, with_setup
 from .constants import Constants, Fitted
 from .model import Case, Ops, Outcome, run
-from .rows import METRICS, Row, Unusable
+from .rows import Row, Unusable
 
 ARRAYS: Final = Ops(np.maximum, np.minimum, np.where)
 

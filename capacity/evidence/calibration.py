@@ -10,12 +10,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from .. import catalogue
+from ..error_bands import METRICS
 from ..errors import CallError
 from .batch import Sample, errors, sample
 from .constants import ENGINE_TERMS, ENGINES, TERMS, Fitted, shipped
 from .corrections import Correction, Corrections, factors, likeness, place
 from .fitting import CORNER, UNKNOWNS, WEIGHT, Vector, constants_at, least, misfits, predicted, rounded
-from .rows import METRICS, Row, Unusable
+from .rows import Row, Unusable
 
 LEAST_ROWS: Final = 3
 _NOISE: Final = 0.15  # log error of a row that constants leave, 1 sigma

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ..constants import FITTED
+from ..error_bands import METRICS
 from ..errors import InputError
 from .constants import Fitted, read_constants
-from .rows import METRICS
 
 _SAME: Final = {
     "mfu_prefill_dense": "mfu_dense",

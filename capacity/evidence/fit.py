@@ -1,4 +1,4 @@
-"""The fit of the shipped constants: measurements in, constants, error bands and errors by group out.
+"""The fit of the shipped constants: measurements in; constants, error bands, errors by group and predictions out.
 
     python -m capacity.evidence.fit
 
@@ -16,13 +16,18 @@ from typing import Any, Final
 import numpy as np
 
 from .. import catalogue
-from .bands import FILE as BANDS
-from .bands import HEADER
+from ..error_bands import CHAINS, HEADER, METRICS, RUNS
+from ..error_bands import FILE as BANDS
+from ..published import FILE as PUBLISHED
+from ..published import HEADER as PUBLISHED_HEADER
 from .batch import Sample, errors, sample
+from .cases import setup_of
 from .constants import TERMS, Fitted, as_text, shipped
 from .fitting import UNKNOWNS, Vector, constants_at, fit, left_out, predicted, rounded
-from .nearest import MEASURED
-from .rows import METRICS, Row, read, rows
+from .nearest import MEASURED, gpus_of
+from .prediction import Prediction, predict_rows
+from .rows import Row, read, rows
+from .seed import seed_figures
 from .validation import FILE as SCORES
 from .validation import Score, scores
 
@@ -56,8 +61,8 @@ def fitted_constants(data: Sample, x: Vector, about: dict[str, Any]) -> Fitted:
     )
 
 
-def band_rows(data: Sample, found: Vector) -> list[dict[str, Any]]:
-    """The error bands of predictions for models that were left out."""
+def band_rows(data: Sample, found: Vector, chain: str = CHAINS[0]) -> list[dict[str, Any]]:
+    """The error bands of predictions: by a chain's constants, for models that were left out of their fit."""
     ratio, kinds = data.measured / found, data.by("kind", "run")
     made = []
     for i, metric in enumerate(METRICS):
@@ -65,13 +70,40 @@ def band_rows(data: Sample, found: Vector) -> list[dict[str, Any]]:
             known = ratio[(kinds == kind) & ~np.isnan(ratio[:, i]), i]
             if len(known):
                 p10, p50, p90 = np.quantile(known, [0.1, 0.5, 0.9])
-                cells = (metric, *kind.split(" | "), len(known), *(rounded(q) for q in (p10, p50, p90)))
+                cells = (chain, metric, *kind.split(" | "), len(known), *(rounded(q) for q in (p10, p50, p90)))
                 made.append(dict(zip(HEADER, cells, strict=True)))
     return made
 
 
+def seed_bands(data: Sample) -> list[dict[str, Any]]:
+    """The error bands of the worked example's fixed assumptions, of the rows for which they have an answer."""
+    models = catalogue.models()
+    return band_rows(data, np.array([seed_figures(row, models) for row in data.rows]), CHAINS[1])
+
+
+def published_rows(data: Sample) -> list[dict[str, Any]]:
+    """Each row with what the shipped constants predict for it, where its model is in the catalogue."""
+    models = catalogue.models()
+    made = []
+    for row, found in zip(data.rows, predict_rows(data.rows, models=models), strict=True):
+        assert isinstance(found, Prediction)
+        setup = setup_of(row, models)
+        ranges = (found.output_tokens_per_s, found.tpot_ms, found.ttft_ms)
+        cells = {
+            **{name: getattr(row, name) for name in PUBLISHED_HEADER if name in type(row).model_fields},
+            "model": setup.model,
+            "gpu": setup.gpu,
+            "engine": row.engine or "other",
+            "run": RUNS[1 if row.concurrency is None else 0],
+            "gpus": gpus_of(row, setup),
+            **{f"predicted_{m}": f"{r.value:.6g}" if r else None for m, r in zip(METRICS, ranges, strict=True)},
+        }
+        made.append({name: f"{x:.10g}" if isinstance(x, float) else x for name, x in cells.items()})
+    return made
+
+
 def main() -> None:
-    """Fit, and write constants, error bands and the errors by group."""
+    """Fit, and write constants, error bands, the errors by group, and the rows with predictions."""
     data = published()
     x = fit(data)
     others = left_out(data, list(data.by("model")), x)
@@ -85,7 +117,8 @@ def main() -> None:
     }
     (DATA / CONSTANTS).write_text(as_text(fitted_constants(data, x, about)), "utf-8")
     shipped.cache_clear()
-    _write(BANDS, HEADER, band_rows(data, others))
+    _write(BANDS, HEADER, band_rows(data, others) + seed_bands(data))
+    _write(PUBLISHED, PUBLISHED_HEADER, published_rows(data))
     _write(SCORES, Score._fields, [score._asdict() for score in scores(data)])
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any, Final
 
+from ..error_bands import METRICS
 from ..errors import CallError
 from .calibration import Calibration
-from .rows import METRICS
 
 _TITLES: Final = {"output_tokens_per_s": "Output tokens per s", "tpot_ms": "TPOT, ms", "ttft_ms": "TTFT, ms"}
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from .. import catalogue
+from ..error_bands import Band, bands
 from ..errors import CapacityError
-from .bands import Band, bands
 from .cases import Setup, setup_of, with_setup
 from .constants import Fitted, shipped
 from .corrections import factors, place
@@ -90,7 +90,7 @@ def _ranged(row: Row, deployment: Setup, values: Sequence[float], batch: float, 
     kinds = "MoE" if deployment.moe else "dense", "closed loop" if closed else "offline"
     known = bands()
     rate, tpot, ttft = (
-        _range(value, known.get((metric, *kinds)) or known[metric, kinds[0], "closed loop"])
+        _range(value, known.get(("Refined", metric, *kinds)) or known["Refined", metric, kinds[0], "closed loop"])
         for metric, value in zip(("output_tokens_per_s", "tpot_ms", "ttft_ms"), values, strict=True)
     )
     return Prediction(rate, tpot, ttft if closed else None, batch, capacity, deployment.assumed)

@@ -14,7 +14,6 @@ from ..errors import CallError, CapacityError, InputError
 from ..schema import as_pydantic, sentence
 from .columns import COLUMNS, ENGINES, KV_DTYPES, QUANTS
 
-METRICS: Final = ("output_tokens_per_s", "tpot_ms", "ttft_ms")  # what a run measures
 _LARGEST: Final = 100_000_000  # bytes of a file of rows
 _MOST: Final = 1e9  # of any count, length or rate
 

@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from .. import catalogue
+from ..error_bands import METRICS
 from .batch import Sample
 from .calibration import numbers_of
 from .constants import shipped
 from .fitting import Vector, left_out, predicted
-from .rows import METRICS
 from .seed import seed_figures
 
 FILE: Final = "validation.csv"

@@ -12,6 +12,7 @@ from capacity.plan import INPUTS
 from capacity.refined import INPUT_GROUPS
 
 from ..frame import FIRST_ROW, grouped_rows
+from .evidence_blocks import CHOSEN_CELLS
 from .money_blocks import MONEY_CELLS
 
 
@@ -186,5 +187,6 @@ WATCHED: Final = (
     POOL_CELLS,
     LINK_CELLS,
     MEASURED_CELLS,
+    CHOSEN_CELLS,
     TAKEAWAY_CELLS,
 )

@@ -15,7 +15,7 @@ from ..frame import FIRST_ROW, Column, frame, header, put, put_text
 from ..input_rows import bounds, date_rule, name_rule
 from ..lines import long_text
 from ..style import color_checks
-from . import demand_months, terms
+from . import demand_months, evidence, refined, terms
 from .budget_blocks import (
     APPROVED_ROW,
     FIRST_MONTH,
@@ -85,11 +85,19 @@ def _kinds() -> dict[str, str]:
 
 KINDS: Final = _kinds()
 KINDS_LAST: Final = KINDS_FIRST + len(KINDS)  # their sum
-CHART_ROW: Final = KINDS_LAST + 3
+# The plan in 8 of 10 comparable runs: quantity of the fleets on Evidence -> label and unit.
+BANDS: Final = {
+    "gpus": ("GPUs", "GPUs"),
+    "cost_per_hour": ("Cost per hour [USD/h]", "USD/h"),
+    "usd_per_m_tokens": ("Bill per M output tokens [USD/M tokens]", "USD/M tokens"),
+}
+BANDS_FIRST: Final = KINDS_LAST + 3
+CONTINGENCY_ROW: Final = BANDS_FIRST + len(BANDS)
+CHART_ROW: Final = CONTINGENCY_ROW + 3
 TEXTS: Final = (
     "Over what was submitted is positive, under it negative. Months have equal hours, those of Demand.",
     "A contract is paid for all hours, used or not. The on-demand rest is paid for its own hours alone.",
-    "Contingency is an assumption until the plan has an error band of its own.",
+    "Contingency is yours to set on Terms. By the band it is the GPUs at the band's high end over the plan's, less 1.",
     "Per M input and per M output, by work, together are the whole bill; batch tokens are counted with the rest.",
 )
 
@@ -121,6 +129,7 @@ def write(ws: Worksheet) -> None:
     _approved(ws)
     _quarters(ws)
     _kind_rows(ws)
+    _band_rows(ws)
     parts = {SHOWN[name][1].partition(" [")[0]: _span(PRINTED[name]) for name in PARTS}
     axes = ("Month [months]", "Cost of the month [USD]")
     stacked_chart(ws, f"B{CHART_ROW}", "Budget by month and kind of cost", axes, _span(MONTH), parts)
@@ -254,3 +263,19 @@ def _kind_rows(ws: Worksheet) -> None:
     put(ws, f"F{KINDS_LAST}", total, "Result", "USD", "right").number_format = WHOLE_USD
     same = f"ROUND(F{KINDS_LAST}-{TOTAL}{TOTAL_ROW},2)=0"
     put(ws, f"{CHECK}{KINDS_LAST}", f'=IF({BAD}>0,"FAIL",CHOOSE(1+({same}),"FAIL","PASS"))', "Check")
+
+
+def _band_rows(ws: Worksheet) -> None:
+    """The plan between the ends of the error band, and the contingency beside that of the band."""
+    letters = [get_column_letter(i) for i in range(1, 25)]
+    heads = {MONTH: "The plan in 8 of 10 comparable runs", "F": "Plan", "G": "From", "H": "To"}
+    header(ws, BANDS_FIRST - 1, [Column(heads.get(c, ""), 0, "left" if c == MONTH else "right") for c in letters])
+    for row, (name, (label, unit)) in enumerate(BANDS.items(), BANDS_FIRST):
+        long_text(ws, f"{MONTH}{row}", label)
+        low, high = (evidence.cell(name, share) for share in ("p90", "p10"))
+        for column, source in zip("FGH", (refined.cell(name), low, high), strict=True):
+            put(ws, f"{column}{row}", f"={source}", "Result", unit, "right")
+    row = CONTINGENCY_ROW
+    long_text(ws, f"{MONTH}{row}", "Contingency: as set on Terms, and by the band")
+    for column, name in (("F", "contingency"), ("H", "band_contingency")):
+        put(ws, f"{column}{row}", f"={terms.cell(name)}", "Result", "of cost", "right")

@@ -8,7 +8,9 @@ from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.arguments import Number
+from capacity.error_bands import RUNS
 from capacity.plan import INPUT_GROUPS, INPUTS
+from capacity.published import ENGINES as ENGINES_PUBLISHED
 from capacity.refined import SWITCHES
 from capacity.selection import FORMATS, KV_TYPES, NATIVE, QUANTIZATIONS
 
@@ -32,6 +34,8 @@ LISTS: Final[dict[str, tuple[str, ...]]] = {
     "engine": ("Auto", "Add-in", "Native"),
     "quantization": FORMATS,
     "kv_type": tuple(KV_TYPES),
+    "published_engine": ENGINES_PUBLISHED,
+    "published_run": RUNS,
     "load_form": ("requests per second", "concurrent requests", "users and requests per day", "tokens per month"),
 }
 DEFAULTS: Final = {
@@ -42,7 +46,9 @@ DEFAULTS: Final = {
     "load_form": LISTS["load_form"][0],
 }
 ENGINES: Final = LISTS["engine"]
-LIST_COLUMNS: Final = dict(zip((*LISTS, "bytes", "peak", "kv bytes", "watched"), "QRSTUVWXYZ", strict=True))
+LIST_COLUMNS: Final = dict(
+    zip((*LISTS, "bytes", "peak", "kv bytes", "watched"), [*"QRSTUVWXYZ", "AA", "AB"], strict=True)
+)
 SELECTION: Final = ("model", "gpu", "quantization", "kv_type")
 
 _LOAD, *_REST = INPUT_GROUPS.values()

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from openpyxl.styles import Alignment
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import cost, headroom, sizing
@@ -14,7 +15,7 @@ from ..charts import bar_chart
 from ..frame import FIRST_ROW, Column, header, link, put, put_text
 from ..lines import Lines, long_text
 from ..style import BAD, GOOD, color_words
-from . import audit, batch, refined
+from . import audit, batch, evidence, refined
 from .blocks import BATCH_LAST
 from .plan_notices import VERDICTS, chain, given, head_line
 from .plan_rows import (
@@ -50,7 +51,14 @@ TAKEN: Final = {
     ),
 }
 TAKEN_ROWS: Final = {name: FIT + i for i, name in enumerate(TAKEN, 1)}
-STEPS_FIRST: Final = FIT + len(TAKEN) + 1
+# The same in 8 of 10 comparable runs: row -> (label, unit, how a figure is spelled, its sign).
+BANDS: Final = {
+    "gpus": ("GPUs in 8 of 10 comparable runs", "GPUs", "{}", ""),
+    "cost_per_hour": ("Cost per hour in 8 of 10", "USD/h", "FIXED({},0)", "$"),
+    "usd_per_m_tokens": ("Bill per M output tokens in 8 of 10", "USD/M tokens", "FIXED({},2)", "$"),
+}
+BAND_ROWS: Final = {name: FIT + len(TAKEN) + i for i, name in enumerate(BANDS, 1)}
+STEPS_FIRST: Final = FIT + len(TAKEN) + len(BANDS) + 1
 OVER: Final = "batch over the pool"
 OVER_STATE: Final = f"{SAFER[0]}{FIT}"  # 0 where the plan fits, else by which of three it does not
 
@@ -114,8 +122,28 @@ def write_answer(ws: Worksheet, lines: Lines) -> None:
         line(ws, row, label, f'=IF({KNOWN["refused"]}<>"",{KNOWN["refused"]},{refined.cell(name)})', unit)
         long_text(ws, f"E{row}", words)
         link(put_text(ws, f"G{row}", audit.TITLE, "Note", "left"), audit.TITLE)
+    _bands(ws)
     _words(ws, lines)
     _chart(ws)
+
+
+def _bands(ws: Worksheet) -> None:
+    """From what to what the error band of comparable published runs goes, with the fitted constants."""
+    for name, (label, unit, shape, sign) in BANDS.items():
+        row, word = BAND_ROWS[name], KNOWN["no_output" if name == "usd_per_m_tokens" else "refused"]
+        for column, share in zip(SAFER, ("p90", "p10"), strict=False):
+            put(ws, f"{column}{row}", f"={evidence.cell(name, share)}", "Calculation", unit, "right")
+        low, high = (shape.format(f"{column}{row}") for column in SAFER[:2])
+        line(ws, row, label, f'=IF({word}<>"",{word},"{sign}"&{low}&" to {sign}"&{high})', unit)
+        link(put_text(ws, f"G{row}", evidence.TITLE, "Note", "left"), evidence.TITLE)
+    gpus, per_hour, bill = BAND_ROWS.values()
+    long_text(ws, f"E{gpus}", "where constants are fitted or measured: Evidence has the runs and their sources")
+    for column, share in zip(SAFER[2:], ("p90", "p10"), strict=True):
+        put(ws, f"{column}{per_hour}", f"={evidence.cell('gpus', share, 'Seed')}", "Calculation", "GPUs", "right")
+    ends = f'{SAFER[2]}{per_hour}&" to "&{SAFER[3]}{per_hour}'
+    words = put(ws, f"E{per_hour}", f'="the chain Seed with MFU 50%, MBU 75%: "&{ends}&" GPUs"', "Note")
+    words.alignment = Alignment(horizontal="left", vertical="center", indent=1)
+    long_text(ws, f"E{bill}", "the whole bill, at peak load")
 
 
 def _states(ws: Worksheet) -> None:
