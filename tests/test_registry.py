@@ -163,6 +163,7 @@ def test_defaults_are_examples() -> None:
         "mfu": 0.5,
         "mbu": 0.75,
         "utilization": 0.65,
+        "replica_gpus": 1,
         "memory_fraction": 0.92,
         "reserved_gb": 3,
         "kv_bytes": 2,
