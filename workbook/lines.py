@@ -38,14 +38,17 @@ class Lines:
         bad: str = "facts_bad",
         follows: Mapping[str, str] | None = None,
         given: Mapping[tuple[str, str], str] | None = None,
+        stop: str = "",
     ) -> None:
         """rows: of the first input and of the first step; columns: of "check", "agree" and each engine.
 
         rules: what an input must fulfil beside its bounds, with {name} for each input. taken: what stands elsewhere on
         the sheet, for both engines. bad: how many inputs elsewhere are out of bounds.
         follows: input -> the cell whose value it has until it is typed over. given: name and engine -> a cell of the
-        sheet that this engine has.
+        sheet that this engine has. stop: the cell that counts what leaves the steps without a result, if that is more
+        than bad inputs.
         """
+        self._stop = stop
         self.inputs, self.steps, self.columns = dict(inputs), tuple(steps), dict(columns)
         self.given = given or {}
         self.rules, self.taken, self._bad, self.follows = rules or {}, taken or {}, bad, follows or {}
@@ -73,6 +76,10 @@ class Lines:
     def bad(self) -> str:
         """The cell that counts inputs out of bounds, with those of Inputs and Facts."""
         return f"${self.columns['agree']}${self.last_input}" if self.inputs else self._bad
+
+    def stop(self) -> str:
+        """The cell that counts what leaves the steps without a result."""
+        return self._stop or self.bad()
 
     def addin_cells(self) -> list[str]:
         """The cells that hold calls of the add-in's functions."""
@@ -120,13 +127,13 @@ class Lines:
         for engine in (ADDIN, NATIVE):
             put(ws, f"{self.columns[engine]}{row}", self._formula(step, engine), "Calculation", unit, "right")
         a, b = (f"{self.columns[engine]}{row}" for engine in (ADDIN, NATIVE))
-        value = f'=IF({self.bad()}>0,NA(),IF(engine_active="Native",{b},{a}))'
+        value = f'=IF({self.stop()}>0,NA(),IF(engine_active="Native",{b},{a}))'
         put(ws, f"{VALUE}{row}", value, "Result", unit, "right")
         same = f"AND(T({a})=T({b}),ABS(N({a})-N({b}))<=tolerance*MAX(1,N({b})))"
         agree = f"{self.columns['agree']}{row}"
-        alone = f'(addin_version="not installed")+{self.bad()}>0'
+        alone = f'(addin_version="not installed")+{self.stop()}>0'
         put(ws, agree, f"=IF({alone},TRUE,{same})", "Calculation", align="center")
-        check = f'=IF({self.bad()}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
+        check = f'=IF({self.stop()}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
         put(ws, f"{self.columns['check']}{row}", check, "Check")
 
     def _formula(self, step: Step | Sum, engine: str) -> str:

@@ -19,7 +19,7 @@ from ..style import BAD as RED
 from ..style import CAUTION, GOOD, color_checks, color_words
 from . import refined
 from .batch import only_one_engine
-from .blocks import CHUNK_FIRST, CLASS_LAST, CLASSES
+from .blocks import CLASS_LAST, CLASSES
 from .mix_tables import (
     APART_ROW,
     BAD,
@@ -196,9 +196,7 @@ def _pools(ws: Worksheet) -> None:
     for row, pool in enumerate(POOLS, POOLS_FIRST):
         put(ws, (row, 1), row - POOLS_FIRST + 1, "Note", align="center")
         put_text(ws, f"B{row}", pool, "Label", "left")
-        # not the lines' own count: that has whether the pool for all fits, of which this row decides
-        bad = f'{BAD}+COUNTIF(${CHECK}${CHUNK_FIRST}:${CHECK}${LINES.last_input},"FAIL")'
-        put(ws, f"{INPUT_CHECK}{row}", f'=IF({bad}>0,"FAIL","PASS")', "Check")
+        put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL","PASS")', "Check")
         prompts = f'=CHOOSE($A{row},">=0","<="&{threshold},">"&{threshold})'
         put(ws, c("prompts", row), prompts, "Calculation", align="right")
         for name in SUMMED:
@@ -230,6 +228,8 @@ def _apart(ws: Worksheet) -> None:
     """Both separate pools together, and against one pool."""
     put_text(ws, f"B{BOTH_ROW}", "Separate pools together", "Label", "left")
     put_text(ws, f"B{APART_ROW}", "Separate pools against one", "Label", "left")
+    short = f'COUNTIF({KV_FIT}{POOLS_FIRST},"does not fit")'
+    put(ws, LINES.stop().replace("$", ""), f"={LINES.bad()}+{short}", "Calculation", "count", "center")
     for name in ("busy_replicas", "replicas", "gpus", "cost_per_hour"):
         column, table = POOL_BLOCK.values[name]
         both = f"=SUM({column}{POOLS_FIRST + 1}:{column}{POOLS_LAST})"
@@ -255,7 +255,7 @@ def _work(ws: Worksheet) -> None:
             put(ws, c(name, row), f"={CLASS_BLOCK.at(value, source)}", "Calculation", align="right")
         for name, column in FROM_EDITOR.items():
             put(ws, c(name, row), f"={column}{source}", "Calculation", align="right")
-        put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL","PASS")', "Check")
+        put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.stop()}>0,"FAIL","PASS")', "Check")
         state = f'CHOOSE(1+MAX(({SHARE}{row}=0)*2,(E{source}=0)*1)," prompts",": no output tokens",": no requests")'
         put(ws, f"{STATE}{row}", f'=CHOOSE(1+(D{source}>{threshold}),"short","long")&{state}', "Result", align="left")
         put(ws, f"{FLOOR}{row}", f"={c('mean_floor_ms', row)}", "Result", "ms", "right")
@@ -266,7 +266,7 @@ def _work(ws: Worksheet) -> None:
     put(ws, f"{SHARE}{row}", f"=SUM({SHARE}{WORK_FIRST}:{SHARE}{WORK_LAST})", "Result", "fraction", "right")
     total = f"{WORK_BLOCK.values['work_share'][0]}{row}"
     put(ws, total, f"=SUM({shares})", "Result", "fraction", "right")
-    put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL","PASS")', "Check")
+    put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.stop()}>0,"FAIL","PASS")', "Check")
     whole = f"OR({BUSY}=0,ABS({total}-1)<=tolerance)"
     check = f'=IF({INPUT_CHECK}{row}="FAIL","FAIL",CHOOSE(1+{whole},"FAIL","PASS"))'
     put(ws, f"{CHECK}{row}", check, "Check")

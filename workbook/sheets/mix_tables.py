@@ -216,7 +216,8 @@ LINES: Final = Lines(
         for name in ("output_tps", "prefill_load", "computed_tps", "batch", "decode_step_ms")
     }
     | {"target_ms": TARGET},
-    bad=f'{BAD}+COUNTIF(${KV_FIT}${POOLS_FIRST},"does not fit")',
+    bad=BAD,
+    stop=f"$O${BOTH_ROW}",
 )
 
 # The classes once more: work and time to first token of each, in the pool for all.

@@ -187,8 +187,7 @@ def _shared(ws: Worksheet) -> None:
     long_text(ws, f"F{row}", "vLLM's own on GPUs of 80 GB and more; 256 on smaller ones")
     for words, words_row in WORDS.items():
         put_text(ws, f"{STATUS}{words_row}", words, "Note", "left")
-    # not Utilization's own count: that has the plan's refusal, and an option may fit where the plan does not
-    bad = f'{utilization.TITLE}!{utilization.INPUTS_BAD}+COUNTIF($C${FIRST_ROW}:$C${PLANS_ROW - 1},"FAIL")'
+    bad = f'{utilization.TITLE}!{utilization.LINES.bad()}+COUNTIF($C${FIRST_ROW}:$C${PLANS_ROW - 1},"FAIL")'
     limit = f"$C${row}"
     wrong = f"(COUNT({limit})=0)+(COUNT({limit})=1)*((N({limit})<1)+(MOD(N({limit}),1)>0))"
     put_text(ws, f"B{BAD_ROW}", "Inputs bad, of the plan and those above", "Label", "left")

@@ -90,10 +90,9 @@ LINES: Final = Lines(
     (HEADROOM_FIRST, _STEPS_FIRST),
     {"check": CHECK, "agree": "N", ADDIN: "O", NATIVE: "P"},
     {"lost_regions": "{lost_regions}<{regions}"},
-    bad=f"facts_bad+{IS_REFUSED}",
+    stop=f"$O${HEADROOM_FIRST + len(HEADROOM_INPUTS) - 1}",
     follows={name: planned(name) for name in HEADROOM_INPUTS if name in PLAN_ROWS},
 )
-INPUTS_BAD: Final = f"$N${HEADROOM_FIRST}"  # without the plan's refusal
 NOTES: Final = {
     "drained_replicas": "illustrative: enter what your roll-outs take",
     "node_gpus": "follows Plan; an HGX or DGX node has 8",
@@ -174,8 +173,8 @@ def write(ws: Worksheet) -> None:
         "In words",
     )
     LINES.write(ws, NOTES)
-    failing = f'COUNTIF({CHECK}{HEADROOM_FIRST}:{CHECK}{LINES.last_input},"FAIL")'
-    put(ws, INPUTS_BAD.replace("$", ""), f"=facts_bad+{failing}", "Calculation", "count", "center")
+    stop = f"={LINES.bad()}+{IS_REFUSED}"
+    put(ws, LINES.stop().replace("$", ""), stop, "Calculation", "count", "center")
     alone = LINES.at("needed", "E").replace("$", "")
     ws[
         alone
@@ -267,7 +266,7 @@ def _fleets(ws: Worksheet) -> None:
         put_text(ws, f"B{row}", label, "Label", "left")
         cells = (refined.cell(part) if part == "spares" else LINES.at(part) for part in parts)
         put(ws, f"C{row}", "=" + "+".join(cells), "Result", "replicas", "right")
-        put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL","PASS")', "Check")
+        put(ws, f"{INPUT_CHECK}{row}", f'=IF({LINES.stop()}>0,"FAIL","PASS")', "Check")
         _results(ws, FLEET_TABLE, row, FLEET_SHOWN)
         put(ws, f"{SPARES}{row}", f"=C{row}-{LINES.at('needed')}", "Calculation", "replicas", "right")
         _check(ws, row, FLEET_SHOWN)
