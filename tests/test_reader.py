@@ -10,8 +10,10 @@ from typing import Any
 
 import openpyxl
 import pytest
+from hostile import packed, parts_of
+from lxml import etree
 from office import Office
-from sheets import agree
+from sheets import agree, put_back, recalculate
 
 import capacity
 from capacity.cli import main
@@ -21,9 +23,9 @@ from capacity.plan import INPUTS, plan
 from capacity.refined import REFINED_INPUTS, SWITCHES, refined_results
 from capacity.request import Choice, answer
 from workbook.build import build, compose
-from workbook.finish import finish
+from workbook.finish import _fill
+from workbook.package import q, sheet_parts
 from workbook.reader import read
-from workbook.recalculate import recalculate
 from workbook.sheets import audit, inputs, refined, refined_inputs
 
 Edits = Mapping[str, float | str]
@@ -81,32 +83,40 @@ def compared(found: Mapping[str, Any], own: Mapping[tuple[str, str], Any], edits
     assert agree(found["gpus"], own[refined.TITLE, f"F{refined.ROWS['gpus']}"])
 
 
-@pytest.fixture(scope="module")
-def plain() -> openpyxl.Workbook:
-    return compose(date(2026, 11, 29))
+def edited(template: Path, folder: Path, edits: Mapping[tuple[str, str], Any]) -> tuple[Path, dict[Any, Any]]:
+    """The template with the cells changed, with the results on the sheets that are read; and all results."""
+    own, parts = recalculate(template, functions=False, changes=edits), parts_of(template)
+    for sheet, part in sheet_parts(parts).items():
+        if sheet in (inputs.TITLE, refined_inputs.TITLE):
+            tree = etree.fromstring(parts[part])
+            for cell in tree.iter(q("c")):
+                _edit(cell, (sheet, cell.get("r")), edits, own)
+            parts[part] = etree.tostring(tree)
+    return packed(folder / "edited.xlsx", parts), own
 
 
-def edited(plain: openpyxl.Workbook, folder: Path, edits: Mapping[tuple[str, str], Any]) -> tuple[Path, dict[Any, Any]]:
-    """A file with the cells changed and every result in it, and these results; the workbook stays as it was."""
-    before = {(sheet, a): plain[sheet][a].value for sheet, a in edits}
-    try:
-        for (sheet, a), x in edits.items():
-            plain[sheet][a].value = x
-        plain.save(folder / "plain.xlsx")
-    finally:
-        for (sheet, a), x in before.items():
-            plain[sheet][a].value = x
-    own = recalculate(folder / "plain.xlsx", functions=False)
-    finish(folder / "plain.xlsx", folder / "edited.xlsx", own, ["a text" for ws in plain for _ in ws._charts])
-    return folder / "edited.xlsx", own
+def _edit(cell: Any, at: tuple[str, str], edits: Mapping[tuple[str, str], Any], own: Mapping[Any, Any]) -> None:
+    """Put what is typed, or calculated, into a cell."""
+    x = edits.get(at)
+    typed, formula = at in edits, isinstance(x, str) and x.startswith("=")
+    if typed:
+        cell.attrib.pop("t", None)
+        for child in list(cell):
+            cell.remove(child)
+        if formula:
+            etree.SubElement(cell, q("f")).text = str(x).removeprefix("=")
+    if formula or (not typed and cell.find(q("f")) is not None):
+        _fill(cell, own[at])
+    elif x is not None:
+        _fill(cell, x)
 
 
 @pytest.mark.parametrize("case", EDITS)
 def test_equals_the_workbooks_own_cells(
-    case: str, plain: openpyxl.Workbook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    case: str, template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edits = EDITS[case]
-    path, own = edited(plain, tmp_path, {at(name): x for name, x in edits.items()})
+    path, own = edited(template, tmp_path, {at(name): x for name, x in edits.items()})
     compared(printed(path, capsys), own, edits)
 
 
@@ -116,15 +126,18 @@ def test_equals_what_libreoffice_shows(
 ) -> None:
     """The same edits typed into LibreOffice, which then saves the workbook in its own spelling."""
     office: Office = request.getfixturevalue("office_with_addin" if addin else "office_without_addin")
+    book = openpyxl.load_workbook(template)
+    office.open(template)
     for number, (_, edits) in enumerate(list(EDITS.items())[addin::2]):
-        office.open(template)
         for name, x in edits.items():
             formula = isinstance(x, str) and x.startswith("=")
             (office.formula if formula else office.set)(*at(name), x)  # type: ignore[arg-type]  # a formula is text
         own, path = office.cells(), tmp_path / f"{number}.xlsx"
         office.store(path)
-        office.close()
+        for name in edits:
+            put_back(office, book, *at(name))
         compared(printed(path, capsys), own, edits)
+    office.close()
 
 
 def test_every_hosts_workbook_is_read(template: Path, macro_workbook: Path, tmp_path: Path) -> None:
@@ -137,10 +150,10 @@ def test_every_hosts_workbook_is_read(template: Path, macro_workbook: Path, tmp_
 
 
 def test_rows_and_columns_may_stand_elsewhere(
-    plain: openpyxl.Workbook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An older or later layout: rows in another order, other columns, other sheets; what nobody knows is passed by."""
-    path, _ = edited(plain, tmp_path, {at(name): x for name, x in EDITS["speculation"].items()})
+    path, _ = edited(template, tmp_path, {at(name): x for name, x in EDITS["speculation"].items()})
     given, book = read(path), openpyxl.Workbook()
     for title, names in (("Facts", REFINED_INPUTS), ("inputs", [*INPUTS, *SWITCHES, "chain", "model", "gpu"])):
         ws = book.create_sheet(title, 0)
@@ -157,16 +170,16 @@ def test_rows_and_columns_may_stand_elsewhere(
 
 
 def test_an_input_that_an_older_workbook_lacks(
-    plain: openpyxl.Workbook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A default is taken, and said; what has none is asked for."""
     label = {name: (at(name)[0], at(name)[1].replace("F", "C")) for name in ("spares", "mbu_kv", "batch", "chain")}
-    path, _ = edited(plain, tmp_path, {label[name]: "(none)" for name in ("spares", "mbu_kv", "chain")})
+    path, _ = edited(template, tmp_path, {label[name]: "(none)" for name in ("spares", "mbu_kv", "chain")})
     assert main(["plan", "--workbook", str(path)]) == 0
     out, err = capsys.readouterr()
     assert "26 replicas" in out
     assert err == "note: Inputs has no row for spares: 0 counts\nnote: Facts has no row for mbu_kv: 0.6542 counts\n"
-    path, _ = edited(plain, tmp_path, {label["batch"]: "(none)"})
+    path, _ = edited(template, tmp_path, {label["batch"]: "(none)"})
     assert main(["plan", "--workbook", str(path)]) == 2
     assert capsys.readouterr().err == f"{path}: Inputs has no row with batch in the column Argument: add one\n"
 
@@ -193,15 +206,15 @@ def test_an_input_that_an_older_workbook_lacks(
     ],
 )
 def test_a_bad_cell_is_named(
-    name: str, x: Any, sentence: str, plain: openpyxl.Workbook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, x: Any, sentence: str, template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, _ = edited(plain, tmp_path, {at(name): x})
+    path, _ = edited(template, tmp_path, {at(name): x})
     assert main(["plan", "--workbook", str(path)]) == 2
     assert capsys.readouterr() == ("", f"{'!'.join(at(name))} ({name}) {sentence}\n")
 
 
-def test_the_readmes_bad_cell(plain: openpyxl.Workbook, tmp_path: Path) -> None:
-    path, _ = edited(plain, tmp_path, {at("req_per_s"): "1,000"})
+def test_the_readmes_bad_cell(template: Path, tmp_path: Path) -> None:
+    path, _ = edited(template, tmp_path, {at("req_per_s"): "1,000"})
     with pytest.raises(CapacityError) as caught:
         read(path)
     assert f"\n    {caught.value}\n" in (Path(__file__).parents[1] / "README.md").read_text("utf-8")
@@ -218,27 +231,25 @@ def test_the_readmes_bad_cell(plain: openpyxl.Workbook, tmp_path: Path) -> None:
     ],
 )
 def test_what_the_workbook_itself_does_not_plan_with(
-    edits: Edits, sentence: str, plain: openpyxl.Workbook, tmp_path: Path
+    edits: Edits, sentence: str, template: Path, tmp_path: Path
 ) -> None:
     """Where its results are #N/A there is no plan either."""
-    path, own = edited(plain, tmp_path, {at(name): x for name, x in edits.items()})
+    path, own = edited(template, tmp_path, {at(name): x for name, x in edits.items()})
     assert str(own[refined.TITLE, f"F{refined.ROWS['gpus']}"]) == "#N/A"
     with pytest.raises(CapacityError) as caught:
         read(path)
     assert str(caught.value).endswith(sentence)
 
 
-def test_a_workbook_without_results(plain: openpyxl.Workbook, tmp_path: Path) -> None:
+def test_a_workbook_without_results(tmp_path: Path) -> None:
     """As openpyxl saves it: a rate that follows the kind of load, facts that follow the model, have no results."""
-    plain.save(tmp_path / "plain.xlsx")
+    compose(date(2026, 11, 29)).save(tmp_path / "plain.xlsx")
     with pytest.raises(CapacityError, match=r"\(req_per_s\) is a formula without a result: open the workbook in a sp"):
         read(tmp_path / "plain.xlsx")
 
 
-def test_settings_have_the_last_word(
-    plain: openpyxl.Workbook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, _ = edited(plain, tmp_path, {at("req_per_s"): 80, at("batch"): 32, at("coverage"): "on"})
+def test_settings_have_the_last_word(template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, _ = edited(template, tmp_path, {at("req_per_s"): 80, at("batch"): 32, at("coverage"): "on"})
     expected = {r.step.name: r.value for r in plan({"req_per_s": 80, "batch": 128})}
     assert printed(path, capsys, "--set", "batch=128") == expected
     found = printed(path, capsys, "--set", "batch=128", "--refine", "peak_residency", "--set", "reserved_gb=4")
@@ -246,9 +257,9 @@ def test_settings_have_the_last_word(
     assert found == {r.step.name: r.value for r in rows}
 
 
-def test_notes_as_for_a_choice(plain: openpyxl.Workbook, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_as_for_a_choice(template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What misprices the model is said; of a GPU that is not in the catalogue nothing is known."""
-    path, _ = edited(plain, tmp_path, {at(name): x for name, x in R1.items()} | {at("tp"): 16})
+    path, _ = edited(template, tmp_path, {at(name): x for name, x in R1.items()} | {at("tp"): 16})
     assert main(["plan", "--workbook", str(path)]) == 0
     mispriced = "DeepSeek-R1 is priced as a dense model with grouped KV heads"
     spread = "16 GPUs of a replica are more than the 8 x H200 SXM that a fast link connects"
@@ -288,7 +299,7 @@ def test_csv_or_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "--json and --csv exclude each other\n")
 
 
-def test_as_a_frame(plain: openpyxl.Workbook, tmp_path: Path) -> None:
+def test_as_a_frame(template: Path, tmp_path: Path) -> None:
     """In Python: the worked example, refined, and a workbook's plan."""
     seed, rows = capacity.plan_frame(), plan()
     assert list(seed) == ["name", "quantity", "value", "unit", "formula"]
@@ -298,5 +309,5 @@ def test_as_a_frame(plain: openpyxl.Workbook, tmp_path: Path) -> None:
     fine = capacity.refined_frame({"tp": 4}, on)
     assert fine.value.tolist() == [r.value for r in refined_results({"tp": 4}, on)[0]]
     assert fine.quantity.tolist() == [r.step.quantity for r in refined_results({"tp": 4}, on)[0]]
-    path, _ = edited(plain, tmp_path, {at("req_per_s"): 100})
+    path, _ = edited(template, tmp_path, {at("req_per_s"): 100})
     assert frame(answer([], workbook=read(path)).results).equals(capacity.plan_frame({"req_per_s": 100}))
