@@ -47,6 +47,7 @@ from . import (  # each registers its functions
     sizing,
     tpot,
     traffic,
+    ttft,
     users,
     variances,
     week,

@@ -48,6 +48,15 @@ FITTED: Final[dict[str, Constant]] = {
     "overlap_power": Constant(3.0, "count", "sharpness of the roofline's corner between bytes and FLOPs", {"ge": 1}),
 }
 
+# Of TTFT in closed loops, for an engine that is not known: engines schedule prompts differently.
+TTFT_FITTED: Final[dict[str, Constant]] = {
+    "ttft_steps": Constant(2.039, "count", "steps before: decode steps that pass before a request's prefill begins"),
+    "ttft_burst": Constant(0.8347, "count", "wave: prompts that arrive with a request and are read before it"),
+    "ttft_queue": Constant(
+        0.05227, "fraction", "share that queues: of the other prompts of a batch, those that a request waits for"
+    ),
+}
+
 
 def value(name: str) -> float:
     """Value of a fitted constant.

@@ -55,6 +55,11 @@ def log2(x: Any) -> float:
     return each(math.log2, x)
 
 
+def log(x: Any) -> float:
+    """The natural logarithm, element by element: Python's own, as above."""
+    return each(math.log, x)
+
+
 def power(base: Any, exponent: Any) -> float:
     """Base to the exponent, element by element: Python's own, from which NumPy's differs in the last bit."""
     return each(operator.pow, base, exponent)

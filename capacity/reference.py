@@ -26,6 +26,7 @@ TOPICS: Final = {
     "Fleet": "fleet",
     "Headroom": "headroom",
     "Queueing": "queueing",
+    "Time to first token": "ttft",
     "Mix of classes": "mix",
     "Chunked prefill": "chunked",
     "Caching": "caching",

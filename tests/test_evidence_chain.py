@@ -3,7 +3,7 @@
 import pytest
 
 from capacity import catalogue
-from capacity.constants import FITTED
+from capacity.constants import FITTED, TTFT_FITTED
 from capacity.evidence import shipped
 from capacity.evidence.cases import case
 from capacity.evidence.chain import chain_values
@@ -15,6 +15,10 @@ from capacity.selection import chosen
 
 def test_the_chain_has_the_constants_that_the_script_fitted() -> None:
     assert {name: constant.value for name, constant in FITTED.items()} == chain_values(shipped())
+
+
+def test_ttft_has_the_constants_of_an_engine_that_is_not_known() -> None:
+    assert {name: constant.value for name, constant in TTFT_FITTED.items()} == shipped().engines[""]
 
 
 @pytest.mark.parametrize(

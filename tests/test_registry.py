@@ -19,7 +19,7 @@ from capacity.arguments import REQUIRED, Number
 from capacity.caching import CACHING_INPUTS
 from capacity.calibration import CALIBRATION_INPUTS
 from capacity.chunked import CHUNK_INPUTS
-from capacity.constants import FITTED
+from capacity.constants import FITTED, TTFT_FITTED
 from capacity.demand import LOAD_INPUTS
 from capacity.disaggregated import POOL_INPUTS
 from capacity.headroom import HEADROOM_INPUTS
@@ -27,10 +27,11 @@ from capacity.mix import CLASS_INPUTS
 from capacity.plan import ALIASES, INPUT_GROUPS, INPUTS, STEPS
 from capacity.refined import REFINED_INPUTS, REFINED_STEPS
 from capacity.registry import FUNCTIONS, Function, atom, find
+from capacity.ttft import TTFT_INPUTS
 from capacity.units import UNITS
 from workbook import style
 from workbook.input_rows import read_notes
-from workbook.sheets import caching, calibrate, mix_tables, plan_answer, pools, terms, utilization
+from workbook.sheets import caching, calibrate, mix_tables, plan_answer, pools, terms, ttft, utilization
 
 STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
 KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
@@ -127,11 +128,12 @@ def test_examples_chain_exactly(name: str) -> None:
             *caching.OWN,
             *pools.STEPS,
             *calibrate.STEPS,
+            *ttft.STEPS,
         )
         steps = (*STEPS, *REFINED_STEPS, *own)
         fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
         fed |= {given for lines in (pools.LINES, terms.LINES) for given, _ in lines.given}
-        fed |= {*pools.LINES.taken, *POOL_INPUTS, *CALIBRATION_INPUTS}
+        fed |= {*pools.LINES.taken, *POOL_INPUTS, *CALIBRATION_INPUTS, *TTFT_INPUTS}
         known = {
             *INPUTS,
             *REFINED_INPUTS,
@@ -178,7 +180,9 @@ def test_defaults_are_examples() -> None:
         "batch_discount": 0.5,
         "running_share": 1,
         "cost_share": 1,
+        "prompt_cv": 0,
         **{argument: FITTED[constant].value for argument, constant in CONSTANT_ARGUMENTS.items()},
+        **{argument: constant.value for argument, constant in TTFT_FITTED.items()},
     }
     assert all(a.default in (REQUIRED, a.example) for a in itertools.chain(*arguments().values()))
 

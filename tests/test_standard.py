@@ -630,6 +630,7 @@ def test_42_print_setup(book: Workbook) -> None:
             "Utilization",
             "Buy or run",
             "Terms",
+            "TTFT",
             "Budget",
             "Migration",
             "Chargeback",

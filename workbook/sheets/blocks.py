@@ -10,6 +10,7 @@ from capacity.headroom import HEADROOM_INPUTS
 from capacity.plan import INPUT_GROUPS as PLAN_GROUPS
 from capacity.plan import INPUTS
 from capacity.refined import INPUT_GROUPS
+from capacity.ttft import TTFT_INPUTS
 
 from ..frame import FIRST_ROW, grouped_rows
 from .evidence_blocks import CHOSEN_CELLS
@@ -100,6 +101,8 @@ CEILING_LAST: Final = FIRST_ROW + len(CEILINGS) - 1
 HEADROOM_FIRST: Final = CEILING_LAST + 8  # notes stand between
 HEADROOM_LAST: Final = HEADROOM_FIRST + len(HEADROOM_INPUTS) - 1
 CEILING_CELLS: Final = f"Utilization!$B${FIRST_ROW}:$B${CEILING_LAST}"
+TTFT_LAST: Final = FIRST_ROW + len(TTFT_INPUTS) - 1
+TTFT_CELLS: Final = f"TTFT!$C${FIRST_ROW}:$C${TTFT_LAST}"
 HEADROOM_CELLS: Final = f"Utilization!$C${HEADROOM_FIRST}:$C${HEADROOM_LAST}"
 CACHING_LAST: Final = FIRST_ROW + len(CACHING_INPUTS) - 1
 HITS_FIRST: Final = CACHING_LAST + 11  # steps and notes stand between
@@ -181,6 +184,7 @@ WATCHED: Final = (
     HIT_CELLS,
     CEILING_CELLS,
     HEADROOM_CELLS,
+    TTFT_CELLS,
     *MONEY_CELLS,
     OPTION_TP_CELLS,
     BATCH_LIMIT_CELL,

@@ -36,6 +36,7 @@ from . import (
     sensitivity,
     takeaway,
     terms,
+    ttft,
     utilization,
     week,
 )
@@ -53,6 +54,7 @@ MODULES: Final = (
     mix,
     caching,
     utilization,
+    ttft,
     offers,
     options,
     compare,

@@ -1,0 +1,142 @@
+"""Time to first token by percentile: of a closed loop, and of requests that come when they like.
+
+A closed loop (a client keeps so many requests in flight, as benchmarks do) has constants fitted to published TTFT. An
+open arrival waits as in the queue M/G/1 before the prefill of its replica; its tail is taken for exponential.
+"""
+
+from typing import Annotated, Any, Final
+
+from .arguments import Number
+from .constants import TTFT_FITTED
+from .decode import StepMs
+from .headroom import gpu_busy
+from .numeric import log, maximum
+from .queueing import TtftFloorMs
+from .registry import function, spec_of
+from .terms import Batch
+
+
+def _fitted(name: str) -> Number:
+    constant = TTFT_FITTED[name]
+    return Number(constant.unit, constant.meaning, example=constant.value, default=constant.value, ge=0)
+
+
+TtftSteps = Annotated[float, _fitted("ttft_steps")]
+TtftBurst = Annotated[float, _fitted("ttft_burst")]
+TtftQueue = Annotated[float, _fitted("ttft_queue")]
+Percentile = Annotated[
+    float, Number("fraction", "percentile: share of requests that are no later", example=0.99, gt=0, lt=1)
+]
+PromptSpread = Annotated[
+    float,
+    Number("count", "spread of prompts: standard deviation of their length over its mean", example=0, default=0, ge=0),
+]
+
+
+@function(
+    "Prompts before a request's own, closed loop",
+    returns="count",
+    words="prompts of its wave x (1 - 1 / batch) + share that queues x (batch - 1)",
+    native="{ttft_burst}*(1-1/{batch})+{ttft_queue}*({batch}-1)",
+    derivation="{ttft_burst} x (1 - 1 / {batch}) + {ttft_queue} x ({batch} - 1) = {result} prompts, on the mean",
+    source="Fitted to 782 published TTFTs of closed loops; defaults: an engine that is not known",
+)
+def prompts_before(batch: Batch, ttft_burst: TtftBurst = 0.8347, ttft_queue: TtftQueue = 0.05227) -> float:
+    """Prompts that a replica reads before a request's own, on the mean of a closed loop of so many requests.
+
+    >>> round(prompts_before(64, 0.3314, 0.05358), 4)  # vLLM: 0.3314 x 63/64 + 0.05358 x 63
+    3.7018
+    """
+    return ttft_burst * (1 - 1 / batch) + ttft_queue * (batch - 1)
+
+
+PromptsBefore = Annotated[
+    float, Number("count", "prompts before: read before a request's own, on the mean", example=prompts_before, ge=0)
+]
+
+
+@function(
+    "TTFT of a closed loop",
+    returns="ms",
+    words="decode steps before x decode step + prefill x (1 + 2 x percentile x prompts before)",
+    native="{ttft_steps}*{step_ms}+{ttft_floor_ms}*(1+2*{percentile}*{prompts_before})",
+    derivation="{ttft_steps} steps of {step_ms} ms + {ttft_floor_ms} ms x (1 + 2 x {percentile} x {prompts_before})"
+    " = {result} ms",
+    source="A request's place in its wave is even from first to last; at 50% off by 26% (median of 759 published"
+    " closed loops, model left out, constants of the engine); the rows have no other percentile",
+)
+def ttft_closed_ms(
+    ttft_floor_ms: TtftFloorMs,
+    step_ms: StepMs,
+    prompts_before: PromptsBefore,
+    percentile: Percentile,
+    ttft_steps: TtftSteps = 2.039,
+) -> float:
+    """Time to first token that a share of the requests of a closed loop does not exceed, where all of them fit.
+
+    Steps of decode pass, then the prompts of the wave that are before it, then its own. Off by 26% at 50% (median of
+    759 published closed loops that fit, model left out, with the constants of the engine; 36% with those of an engine
+    that is not known, 23% in the fit). Higher percentiles follow from the wave: the published rows measure none.
+
+    >>> ttft_closed_ms(200, 20, 3, 0.5, 2), ttft_closed_ms(200, 20, 3, 0.99, 2)
+    (840.0, 1428.0)
+    """
+    return ttft_steps * step_ms + ttft_floor_ms * (1 + 2 * percentile * prompts_before)
+
+
+PrefillBusy = Annotated[
+    float, Number("fraction", "prefill busy: prefill load / replicas", example=gpu_busy, ge=0, lt=1)
+]
+
+
+@function(
+    "TTFT of open arrivals",
+    returns="ms",
+    words="decode steps before x decode step + prefill + wait that the share does not exceed, M/G/1",
+    native="{ttft_steps}*{step_ms}+{ttft_floor_ms}*(1+LN(MAX(1,{prefill_busy}/(1-{percentile})))"
+    "*(1+{prompt_cv}^2)/2/MAX(0,1-{prefill_busy}))",
+    derivation="{ttft_steps} steps of {step_ms} ms + {ttft_floor_ms} ms x (1 + ln({prefill_busy} / (1 - {percentile}))"
+    " x (1 + {prompt_cv}^2) / 2 / (1 - {prefill_busy})) = {result} ms",
+    source="Pollaczek and Khinchine: mean wait of M/G/1; tail busy x exp(-t / mean wait of those that wait); against a"
+    " simulated queue -10% to +19%, for prompts of one length at 30% to 90% busy",
+)
+def ttft_open_ms(
+    ttft_floor_ms: TtftFloorMs,
+    step_ms: StepMs,
+    prefill_busy: PrefillBusy,
+    percentile: Percentile,
+    ttft_steps: TtftSteps = 2.039,
+    prompt_cv: PromptSpread = 0,
+) -> float:
+    """Time to first token that a share of requests does not exceed, where requests come at random and prompts go first.
+
+    A request of mean length waits with probability busy, and then so much longer as others are before it. Against a
+    simulated queue at 30% to 90% busy, at 50%, 90% and 99%: -10% to +19% of prefill and wait for prompts of one length
+    (+4% to +19% at 99%: the tail is lighter), within 7% for prompts that spread by their mean.
+
+    >>> ttft_open_ms(200, 20, 0.5, 0.5, 2), round(ttft_open_ms(200, 20, 0.5, 0.99, 2, 1))  # 40 + 200 (1 + ln 50 / 0.5)
+    (240.0, 1805)
+    """
+    waits = log(maximum(1.0, prefill_busy / (1 - percentile)))
+    return ttft_steps * step_ms + ttft_floor_ms * (1 + waits * (1 + prompt_cv * prompt_cv) / 2 / (1 - prefill_busy))
+
+
+def _argument(fn: Any, name: str) -> Number:
+    found = spec_of(fn).args[name]
+    assert isinstance(found, Number)
+    return found
+
+
+def _percentile(words: str, share: float) -> Number:
+    return Number("fraction", f"{words} percentile: share of requests that are no later", example=share, gt=0, lt=1)
+
+
+TTFT_INPUTS: Final[dict[str, Number]] = {
+    "ttft_steps": _argument(ttft_closed_ms, "ttft_steps"),
+    "ttft_burst": _argument(prompts_before, "ttft_burst"),
+    "ttft_queue": _argument(prompts_before, "ttft_queue"),
+    "prompt_cv": _argument(ttft_open_ms, "prompt_cv"),
+    "percentile_1": _percentile("first", 0.5),
+    "percentile_2": _percentile("second", 0.9),
+    "percentile_3": _percentile("third", 0.99),
+}

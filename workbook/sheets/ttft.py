@@ -1,0 +1,113 @@
+"""TTFT: time to first token by percentile, of a closed loop and of open arrivals, beside the floor."""
+
+from typing import Final
+
+from openpyxl.worksheet.worksheet import Worksheet
+
+from capacity import headroom, ttft
+from capacity.plan import step_named
+from capacity.ttft import TTFT_INPUTS
+
+from ..chain import ADDIN, NATIVE
+from ..check import Check
+from ..frame import FIRST_ROW, frame
+from ..lines import Lines, columns, long_text
+from .blocks import TTFT_LAST
+from .utilization import NO_FLEET
+
+TITLE: Final = "TTFT"
+KIND: Final = "output"
+PURPOSE: Final = "Time to first token at 50%, 90% and 99% of requests: a closed loop of the batch, and open arrivals"
+
+CHECK: Final = "H"
+_PLACES: Final = {"1": "first percentile", "2": "second percentile", "3": "third percentile"}
+STEPS: Final = (
+    step_named("prompts_before", ttft.prompts_before),
+    *(
+        step_named(
+            f"closed_{i}_ms",
+            ttft.ttft_closed_ms,
+            f"TTFT of a closed loop, {place}",
+            percentile=f"percentile_{i}",
+        )
+        for i, place in _PLACES.items()
+    ),
+    step_named(
+        "prefill_busy", headroom.gpu_busy, "Prefill busy, planned fleet", NO_FLEET, busy_replicas="prefill_load"
+    ),
+    *(
+        step_named(
+            f"open_{i}_ms",
+            ttft.ttft_open_ms,
+            f"TTFT of open arrivals, {place}",
+            NO_FLEET,
+            percentile=f"percentile_{i}",
+        )
+        for i, place in _PLACES.items()
+    ),
+)
+STEPS_FIRST: Final = TTFT_LAST + 3
+LINES: Final = Lines(
+    TTFT_INPUTS,
+    STEPS,
+    (FIRST_ROW, STEPS_FIRST),
+    {"check": CHECK, "agree": "I", ADDIN: "J", NATIVE: "K"},
+)
+NOTES: Final = {
+    "ttft_steps": "fitted; vLLM 4.58, SGLang 15.2, TensorRT-LLM 9.11",
+    "ttft_burst": "fitted; vLLM 0.331, SGLang 0.719, TensorRT-LLM 0.193",
+    "ttft_queue": "fitted; vLLM 0.054, SGLang 0.160, TensorRT-LLM 0.050",
+    "prompt_cv": "0: all of one length; 1: spread by their mean",
+    "percentile_1": "the typical request",
+    "percentile_2": "9 in 10",
+    "percentile_3": "99 in 100",
+}
+TEXTS: Final = (
+    "Closed loop: a client keeps the plan's batch in flight on one replica, as benchmarks do. At 50% it is off by 26%",
+    "(median of 759 published closed loops, model left out, constants of the engine; 36% for an engine not known).",
+    "Their rows have means and medians only: 90% and 99% follow from an even place in the wave of prompts, unmeasured.",
+    "Open arrivals: requests come at random, and prompts go before decode. Prefill and wait are off by -10% to +19%",
+    "against a simulated queue at 30% to 90% busy, for prompts of one length. The prompt is of mean length.",
+    "The constants were fitted with step and prefill of the chain Refined, all refinements on; those of Seed are less.",
+)
+COLUMNS: Final = columns("Time to first token")
+
+
+def write(ws: Worksheet) -> None:
+    """Write the sheet."""
+    frame(
+        ws,
+        "When does the first token come?",
+        "The TTFT floor is the compute of the prompt alone. Here is what a share of requests does not exceed, with the "
+        "prompts and steps before its own.",
+        COLUMNS,
+        freeze=f"C{FIRST_ROW}",
+    )
+    ws.print_title_rows = "1:3"
+    LINES.head(ws, STEPS_FIRST - 1, "Engines agree", "By step", "Value", "Unit", "In words")
+    LINES.write(ws, NOTES)
+    for name in ("ttft_steps", "ttft_burst", "ttft_queue", "prompt_cv", "prompts_before"):
+        ws[LINES.at(name).replace("$", "")].number_format = "0.000"
+    for row, text in enumerate(TEXTS, LINES.last + 1):
+        long_text(ws, f"B{row}", text)
+    ws.print_area = f"A1:{CHECK}{LINES.last + len(TEXTS)}"
+
+
+def checks() -> tuple[Check, ...]:
+    """The sheet's row on Checks: each row that counts has a number."""
+    numbered, found = (f"{TITLE}!${c}${FIRST_ROW}:${c}${LINES.last}" for c in ("A", CHECK))
+    return (
+        Check(
+            "TTFT rows that fail",
+            "Inputs are within their bounds, engines agree",
+            f'COUNT({numbered})-COUNTIF({found},"PASS")',
+            "count",
+            "Look at the Check column of TTFT",
+            TITLE,
+        ),
+    )
+
+
+def addin_cells() -> list[str]:
+    """The cells that hold calls of the add-in's functions."""
+    return LINES.addin_cells()
