@@ -42,7 +42,7 @@ _REFS: Final = {
     "prefill_us": {"params_b": "dense_prefill_b+prefill_routed_active_b"},
     "step_gb": {"weights_gb": "dense_read_gb+experts_gb"},
 }
-# what a fleet is and costs: nothing where the weights do not fit
+# what a fleet is and costs: nothing where the weights do not fit, or not so many sequences as the batch
 _OF_A_FLEET: Final = ("replicas", "gpus", "cost_per_hour", "usd_per_m_tokens", "usd_per_m_tokens_all")
 _REMEMBERED: Final = 512  # plans: a budget asks several steps of one plan, and few plans
 
@@ -112,7 +112,8 @@ def plan_for(
 
     The KV cache is that of the architecture (latent attention, windows, hybrids), and a mixture of experts prefills
     with its active parameters; for a dense model with grouped KV heads it is the worked example's chain. Where a step
-    has no number (no output tokens, weights that do not fit) a single one is #NUM!, and the rows say so in words.
+    has no number (no output tokens, weights or a batch that do not fit) a single one is #NUM!, and the rows say so in
+    words.
 
     >>> plan_for("gpus", "Llama-3.3-70B", "H200 SXM", 50, 3000, 400)
     52.0
@@ -164,10 +165,18 @@ def _plan(
             values[step.name] = found[step.name].value
         else:
             found[step.name] = run(step._replace(refs={**step.refs, **_REFS.get(step.name, {})}), values)
-    no_room = found["kv_pool_gb"].value
-    if isinstance(no_room, str):
-        found |= {name: found[name]._replace(value=no_room) for name in _OF_A_FLEET}
+    if refusal := _refusal(found["kv_pool_gb"].value, found["max_seqs"].value, values["batch"]):
+        found |= {name: found[name]._replace(value=refusal) for name in _OF_A_FLEET}
     return found, values
+
+
+def _refusal(pool: float | str, most: float | str, batch: float) -> str:
+    """Why there is no fleet; "" where there is one. A sequence without tokens takes no room."""
+    if isinstance(pool, str):
+        return pool
+    if isinstance(most, str) or batch <= most:
+        return ""
+    return f"batch over the pool: at most {most:g} fit"
 
 
 @lru_cache(_REMEMBERED)

@@ -13,6 +13,7 @@ from . import reference
 from .compare import Option
 from .explain import number
 from .families import ModelFacts
+from .obstacle import plan_obstacle, room_words
 from .plan import Result
 from .tpot import FAILS, MEASURE, SAFE
 
@@ -43,7 +44,7 @@ def plan_table(results: Sequence[Result], heads: Mapping[str, str], *, width: in
 def headline(results: Sequence[Result], inputs: Mapping[str, float]) -> Text:
     """The answer in three lines: the fleet and its cost, the cost per token, the batch; before it what stops a plan."""
     value = {r.step.name: r.value for r in results}
-    obstacle = _obstacle(value, inputs["batch"])
+    obstacle = plan_obstacle(value, inputs["batch"])
     text = Text()
     if obstacle:
         text.append(f"{obstacle}\n", "bold red")
@@ -51,7 +52,7 @@ def headline(results: Sequence[Result], inputs: Mapping[str, float]) -> Text:
     text.append(f"{dollars(value['cost_per_hour'])} per hour\n", "bold")
     text.append(f"Per million output tokens: {dollars(value['usd_per_m_tokens'])}; ")
     text.append(f"per million tokens, prompt included: {dollars(value['usd_per_m_tokens_all'])}\n")
-    room = "" if obstacle else f"{_room(value['max_seqs'])}; "
+    room = "" if obstacle else f"{room_words(value['max_seqs'])}; "
     text.append(f"Batch {shown(inputs['batch'])}: {room}TPOT ")
     return text.append(_tpot(value, inputs["target_ms"]))
 
@@ -142,21 +143,6 @@ def dollars(value: float | str) -> str:
     ('$182.00', 'no output tokens')
     """
     return value if isinstance(value, str) else f"${value:,.2f}" if value < 1e12 else f"${value:.4g}"
-
-
-def _obstacle(value: Mapping[str, float | str], batch: float) -> str:
-    """Why the plan does not run as it stands; "" when it does. It is priced all the same."""
-    pool, most = value["kv_pool_gb"], value["max_seqs"]
-    if isinstance(pool, str):
-        return f"Does not run: the {pool}"
-    if isinstance(most, str) or batch <= most:  # words: a sequence without tokens takes no room
-        return ""
-    return f"Does not run as planned: only {_room(most)} beside the weights, the batch is {number(batch)}"
-
-
-def _room(most: float | str) -> str:
-    """How many sequences fit, or the words in place of the number."""
-    return most if isinstance(most, str) else f"{number(most)} {'sequence fits' if most == 1 else 'sequences fit'}"
 
 
 def _tpot(value: Mapping[str, float | str], target_ms: float) -> Text:

@@ -34,9 +34,16 @@ def test_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     steps = json.loads(printed(capsys, "plan", "--json"))
     assert [s["name"] for s in steps] == [s.name for s in STEPS]
     assert [s["value"] for s in steps] == [r.value for r in plan()]
-    assert all(set(s) == {"name", "value", "unit", "formula"} for s in steps)
+    assert all(set(s) == {"name", "value", "unit", "formula", "fits", "note"} for s in steps)
     by_name = {s["name"]: s for s in steps}
-    assert by_name["gpus"] == {"name": "gpus", "value": 52.0, "unit": "GPUs", "formula": "GPUS(26,2)"}
+    assert by_name["gpus"] == {
+        "name": "gpus",
+        "value": 52.0,
+        "unit": "GPUs",
+        "formula": "GPUS(26,2)",
+        "fits": True,
+        "note": "",
+    }
     assert by_name["tpot_verdict"]["value"] == "needs a measurement"
 
 

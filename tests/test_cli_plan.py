@@ -1,5 +1,7 @@
 """`capacity plan` with a model and a GPU of the catalogue, and with refinements."""
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ def asked(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[dict[str, Any
     assert main(["plan", "--json", *args]) == 0
     out, err = capsys.readouterr()
     steps = json.loads(out)
-    assert all(set(step) == {"name", "value", "unit", "formula"} for step in steps)
+    assert all(set(step) == {"name", "value", "unit", "formula", "fits", "note"} for step in steps)
     assert len({step["name"] for step in steps}) == len(steps)
     return {step["name"]: step["value"] for step in steps}, err
 
@@ -149,3 +151,25 @@ def test_what_is_wrong(args: list[str], sentence: str, capsys: pytest.CaptureFix
 def test_a_gpu_without_a_figure_that_nothing_needs(capsys: pytest.CaptureFixture[str]) -> None:
     found, _ = asked(capsys, "--model", "Llama-3.3-70B", "--gpu", "MI300X", "--refine", "kv_layout")
     assert found["kv_pool_gb"] == pytest.approx(192 * 0.92 - 3 - 70.553706496 / 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "note"),
+    [
+        ((), ""),
+        (("batch=174",), ""),
+        (("batch=200",), "Does not run as planned: only 174 sequences fit beside the weights, the batch is 200"),
+        (("gpu_gb=20",), "Does not run: the weights do not fit"),
+    ],
+)
+def test_files_say_what_does_not_fit(settings: tuple[str, ...], note: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the table does, in each row of JSON and CSV: a plan that does not fit is priced all the same."""
+    args = ["plan", *(x for setting in settings for x in ("--set", setting))]
+    assert main([*args, "--json"]) == 0
+    steps = json.loads(capsys.readouterr().out)
+    assert {(step["fits"], step["note"]) for step in steps} == {(not note, note)}
+    assert main([*args, "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {(row["fits"], row["note"]) for row in rows} == {(str(not note), note)}
+    assert main(args) == 0
+    assert ("Does not run" in capsys.readouterr().out) == bool(note)

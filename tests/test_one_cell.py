@@ -70,8 +70,8 @@ def test_other_names(also: str, name: str) -> None:
 )
 def test_the_chain_is_the_refined_one(model: str, gpu: str, quant: str, tp: float) -> None:
     """With the cache by architecture, and active parameters where there are experts."""
-    found = table(model, gpu, 20.0, 8000.0, 500.0, tp, 32.0, quant)
-    inputs = chosen(model, gpu, quant=quant, switches=()) | {"tp": tp, "batch": 32, "req_per_s": 20}
+    found = table(model, gpu, 20.0, 8000.0, 500.0, tp, 16.0, quant)
+    inputs = chosen(model, gpu, quant=quant, switches=()) | {"tp": tp, "batch": 16, "req_per_s": 20}
     sparse = capacity.model(model, "routed_expert_params") > 0
     rows = refined_plan(
         inputs | {"prompt_tokens": 8000, "output_tokens": 500}, {"kv_layout": True, "active_params": sparse}
@@ -205,3 +205,13 @@ def test_in_libreoffice(office_with_addin: Office) -> None:
         assert office.formula("Sheet1", "J4", f"={formula('usd_per_m_output', output='0')}") == NUM
     finally:
         office.close()
+
+
+def test_a_batch_over_the_pool_is_refused() -> None:
+    """174 sequences fit: 174 have a fleet, 175 an error that says so, and what is no fleet its figure all the same."""
+    assert isinstance(call("PLAN", ["gpus", *EXAMPLE, 2.0, 174.0]), float)
+    for what in ("replicas", "gpus", "cost_per_hour", "usd_per_m_output", "usd_per_m_all"):
+        assert call("PLAN", [what, *EXAMPLE, 2.0, 175.0]) == ExcelError("#NUM!"), what
+    assert table(*EXAMPLE, 2.0, 175.0)["gpus"] == "batch over the pool: at most 174 fit"
+    assert "at most 174 fit" in call("CAPACITY_EXPLAIN", ["PLAN", "gpus", *EXAMPLE, 2.0, 175.0])
+    assert call("PLAN", ["max_seqs", *EXAMPLE, 2.0, 175.0]) == 174

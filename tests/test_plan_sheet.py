@@ -95,6 +95,16 @@ def test_a_node_holds_whole_replicas(template: Path) -> None:
     assert of(values, "nodes") == 2 * of(values, "replicas")
 
 
+@pytest.mark.parametrize(
+    "edits", [typed(request_s=0.0), typed(users=-1.0, peak_to_mean="x"), cells({"req_per_s": -1.0}, {})]
+)
+def test_engines_are_not_compared_on_bad_inputs(edits: Values, template: Path) -> None:
+    """Then the checks say FAIL, and no cell beside the print an error."""
+    values = shown(template, edits)
+    agree = [values[f"{plan_sheet.AGREE}{row}"] for row in (10, 13, 15, 17)]
+    assert all(isinstance(x, bool) for x in agree), agree
+
+
 def test_the_head_shows_it(template: Path) -> None:
     values = shown(template)
     assert [values[f"{c}4"] for c in "BCE"] == [52, 7, 132_951]

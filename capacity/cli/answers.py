@@ -16,7 +16,6 @@ from .app import CONSTANTS, OWN_MODELS, app
 from .output import console, show
 
 if TYPE_CHECKING:
-    from ..plan import Result
     from ..request import Answer, Choice
 
 
@@ -54,9 +53,9 @@ def plan(
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
     if as_json:
-        typer.echo(json.dumps([record(r) for r in found.results], indent=2))
+        typer.echo(json.dumps(_records(found), indent=2))
     elif as_csv:
-        typer.echo(_csv(found.results), nl=False)
+        typer.echo(_csv(_records(found)), nl=False)
     else:
         _print_plan(found)
 
@@ -124,10 +123,17 @@ def _constants(path: Path | None) -> Mapping[str, float] | None:
     return own_constants(path).values if path else None
 
 
-def _csv(results: Sequence["Result"]) -> str:
+def _records(found: "Answer") -> list[dict[str, Any]]:
+    """A row for each step, and in each whether the plan fits in memory, and why not: it is priced all the same."""
+    from ..obstacle import plan_obstacle
+
+    note = plan_obstacle({r.step.name: r.value for r in found.results}, found.inputs["batch"])
+    return [record(r) | {"fits": not note, "note": note} for r in found.results]
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> str:
     """A line for each step under a header; no text of it is a formula to a spreadsheet that opens it."""
     out = io.StringIO()
-    rows = [record(result) for result in results]
     writer = csv.DictWriter(out, rows[0], lineterminator="\n")
     writer.writeheader()
     for row in rows:

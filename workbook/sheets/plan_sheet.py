@@ -213,8 +213,10 @@ def _both(ws: Worksheet, row: int, step: Step, cells: dict[str, str]) -> str:
     formulas[NATIVES] = step.function.native_formula(given)
     for column, formula in formulas.items():
         put(ws, f"{column}{row}", guarded(step, formula, cells.__getitem__), "Calculation", unit, "right")
-    same = f"ABS(N({ADDINS}{row})-N({NATIVES}{row}))<=tolerance*MAX(1,N({NATIVES}{row}))"
-    put(ws, f"{AGREE}{row}", f'=IF(addin_version="not installed",TRUE,{same})', "Calculation", align="center")
+    same = f"ABS(N({ADDINS}{row})-N({NATIVES}{row}))<=tolerance*(1+N({NATIVES}{row}))"
+    typed = f"{CHECK}${PLAN_ROWS[LOADS[0]]}:{CHECK}{min(row, PLAN_ROWS['rate'])}"
+    alone = f'(addin_version="not installed")+inputs_bad+COUNTIF({typed},"FAIL")'
+    put(ws, f"{AGREE}{row}", f"=IF({alone}>0,TRUE,{same})", "Calculation", align="center")
     return f"${NATIVES}${row}"
 
 
