@@ -1,7 +1,6 @@
 """The definitions agree with each other: names, units, examples, defaults, twins, sentences."""
 
 import inspect
-import itertools
 import pickle
 import re
 import string
@@ -184,7 +183,8 @@ def test_defaults_are_examples() -> None:
         **{argument: FITTED[constant].value for argument, constant in CONSTANT_ARGUMENTS.items()},
         **{argument: constant.value for argument, constant in TTFT_FITTED.items()},
     }
-    assert all(a.default in (REQUIRED, a.example) for a in itertools.chain(*arguments().values()))
+    own = {"replica_gpus"}  # of one GPU unless said; the worked example's replica has two
+    assert all(a.default in (REQUIRED, a.example) for n, each in arguments().items() for a in each if n not in own)
 
 
 @pytest.mark.parametrize("spec", SPECS)
