@@ -30,7 +30,7 @@ from capacity.ttft import TTFT_INPUTS
 from capacity.units import UNITS
 from workbook import style
 from workbook.input_rows import read_notes
-from workbook.sheets import caching, calibrate, mix_tables, plan_answer, pools, terms, ttft, utilization
+from workbook.sheets import caching, calibrate, evidence_bands, mix_tables, plan_answer, pools, ttft, utilization
 
 STAGE_1 = """PROMPT_TPS OUTPUT_TPS PREFILL_US PREFILL_LOAD TTFT_FLOOR_MS WEIGHTS_GB KV_BYTES_PER_TOKEN CONTEXT_TOKENS
 KV_GB_PER_SEQ KV_POOL_GB MAX_SEQS STEP_GB DECODE_STEP_MS REPLICA_TPS DECODE_LOAD BUSY_REPLICAS REPLICAS GPUS
@@ -131,7 +131,7 @@ def test_examples_chain_exactly(name: str) -> None:
         )
         steps = (*STEPS, *REFINED_STEPS, *own)
         fed = {step.name for step in steps} | {argument for step in steps for argument in step.refs}
-        fed |= {given for lines in (pools.LINES, terms.LINES) for given, _ in lines.given}
+        fed |= {given for lines in (pools.LINES, evidence_bands.CONTINGENCY) for given, _ in lines.given}
         fed |= {*pools.LINES.taken, *POOL_INPUTS, *CALIBRATION_INPUTS, *TTFT_INPUTS}
         known = {
             *INPUTS,

@@ -27,6 +27,7 @@ from .budget_blocks import (
     TOTAL_ROW,
 )
 from .budget_months import BAD, CHECK, NODE_GPUS, PARTS, PRINTED, SHOWN, TABLE, TITLE
+from .plan_rows import IS_REFUSED
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -273,9 +274,10 @@ def _band_rows(ws: Worksheet) -> None:
     for row, (name, (label, unit)) in enumerate(BANDS.items(), BANDS_FIRST):
         long_text(ws, f"{MONTH}{row}", label)
         low, high = (evidence.cell(name, share) for share in ("p90", "p10"))
-        for column, source in zip("FGH", (refined.cell(name), low, high), strict=True):
+        planned = f"IF({IS_REFUSED},NA(),{refined.cell(name)})"
+        for column, source in zip("FGH", (planned, low, high), strict=True):
             put(ws, f"{column}{row}", f"={source}", "Result", unit, "right")
     row = CONTINGENCY_ROW
     long_text(ws, f"{MONTH}{row}", "Contingency: as set on Terms, and by the band")
-    for column, name in (("F", "contingency"), ("H", "band_contingency")):
-        put(ws, f"{column}{row}", f"={terms.cell(name)}", "Result", "of cost", "right")
+    for column, source in (("F", terms.cell("contingency")), ("H", evidence.contingency())):
+        put(ws, f"{column}{row}", f"={source}", "Result", "of cost", "right")

@@ -16,33 +16,35 @@ from ..input_rows import choose
 from ..lines import long_text
 from ..style import color_checks
 from . import inputs, refined
-from .evidence_bands import BAD, BANDS, CHECK, FLEETS, at, write_bands
+from .evidence_bands import BAD, BANDS, CHECK, CONTINGENCY, FLEETS, NO_FLEET, at, write_bands
 from .evidence_blocks import (
     BAND_ROWS,
     CHOSEN,
+    CONTINGENCY_ROW,
     EVIDENCE,
     FLEET_ROWS,
-    FLEETS_FIRST,
     NEAREST_FIRST,
     RUN_LAST,
     RUN_ROWS,
 )
 from .evidence_nearest import LAST, write_nearest
 from .evidence_nearest import addin_cells as nearest_addin_cells
+from .plan_rows import IS_REFUSED, say_refused
 
 TITLE: Final = EVIDENCE
 KIND: Final = "output"
 PURPOSE: Final = "How far to trust the plan: error bands of published runs on GPUs and dollars; the nearest three runs"
 COLUMNS: Final = (
     Column("#", 5, "center"),
-    Column("The run of the plan", 58),
+    Column("The run of the plan", 62),
     Column("Value", 24, "right"),
     Column("Unit", 28),
     Column("Meaning", 28),
     Column("", 28),
     Column("Check", 9, "center"),
     Column("Inputs bad", 11.5, "center"),  # beside the printed area, as the next
-    *(Column("", 14) for _ in range(12)),
+    Column("No fleet", 14, "center"),
+    *(Column("", 14) for _ in range(11)),
 )
 # What runs are compared by -> label, the plan's cell, meaning.
 _CHOICES: Final = {
@@ -78,17 +80,20 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
     )
     ws.print_title_rows = "1:3"  # the header row is that of the first table only
-    put(ws, "C3", f"={sentence()}", "Result", align="left")
+    put(ws, "C3", f'=IF({IS_REFUSED},"no fleet",{sentence()})', "Result", align="left")
+    say_refused(ws, IS_REFUSED)
     for name, row in RUN_ROWS.items():
         _run(ws, name, row)
     count = f'=facts_bad+COUNTIF({CHECK}{FIRST_ROW}:{CHECK}{RUN_LAST},"FAIL")'
     put(ws, BAD.replace("$", ""), count, "Calculation", "count", "center")
+    put(ws, NO_FLEET.replace("$", ""), f"={BAD}+{IS_REFUSED}", "Calculation", "count", "center")
     write_bands(ws, len(CHOSEN) + 1)
-    for row, text in enumerate(TEXTS, FLEETS_FIRST + len(FLEET_ROWS) + 1):
+    for row, text in enumerate(TEXTS, CONTINGENCY_ROW + 2):
         long_text(ws, f"B{row}", text)
-    write_nearest(ws, len(CHOSEN) + len(BAND_ROWS) + len(FLEET_ROWS) + 1)
+    write_nearest(ws, len(CHOSEN) + len(BAND_ROWS) + len(FLEET_ROWS) + 2)
     color_checks(ws, f"{CHECK}{FIRST_ROW}:{CHECK}{LAST}")
-    ws.row_breaks.append(Break(id=NEAREST_FIRST - 2))
+    for last_of_page in (min(FLEET_ROWS.values()) - 2, NEAREST_FIRST - 2):
+        ws.row_breaks.append(Break(id=last_of_page))
     ws.print_area = f"A1:{CHECK}{LAST}"
 
 
@@ -98,7 +103,7 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Evidence rows that fail",
-            "What is chosen is on its list, and the engines agree",
+            "The plan fits in memory, what is chosen is on its list, and the engines agree",
             f'COUNT({numbered})-COUNTIF({found},"PASS")',
             "count",
             "Look at the Check column of Evidence",
@@ -109,7 +114,7 @@ def checks() -> tuple[Check, ...]:
 
 def addin_cells() -> list[str]:
     """The cells that hold calls of the add-in's functions, and those that follow them."""
-    return [*BANDS.addin_cells(), *FLEETS.addin_cells(), *nearest_addin_cells()]
+    return [*BANDS.addin_cells(), *FLEETS.addin_cells(), *CONTINGENCY.addin_cells(), *nearest_addin_cells()]
 
 
 def cell(name: str, share: str, chain: str = CHAINS[0]) -> str:
@@ -117,9 +122,9 @@ def cell(name: str, share: str, chain: str = CHAINS[0]) -> str:
     return f"{TITLE}!{at(name, share, chain)}"
 
 
-def by_engine(name: str, share: str, engine: str) -> str:
-    """A fleet's figure by an engine, with the fitted constants, from another sheet."""
-    return f"{TITLE}!{FLEETS.at(name, engine, FLEET_ROWS[CHAINS[0], share])}"
+def contingency() -> str:
+    """What the band gives as contingency, from another sheet."""
+    return f"{TITLE}!{CONTINGENCY.at('band_contingency')}"
 
 
 def sentence() -> str:

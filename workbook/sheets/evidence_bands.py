@@ -6,11 +6,12 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import FUNCTIONS, cost, error_bands, fleet
 from capacity.error_bands import CHAINS, SHARES
-from capacity.plan import NO_OUTPUT, step_named
+from capacity.plan import NO_OUTPUT, Guard, step_named
 from capacity.registry import literal
 
-from ..chain import ADDIN
+from ..chain import ADDIN, NATIVE
 from ..frame import FIRST_ROW, Column, header, put, put_text
+from ..lines import Lines
 from ..plan_table import elsewhere
 from ..row_table import RowTable
 from ..sums import Place, Sum
@@ -20,6 +21,7 @@ from .evidence_blocks import (
     BAND_LAST,
     BAND_ROWS,
     BAND_VALUE,
+    CONTINGENCY_ROW,
     FLEET_ROWS,
     FLEET_SHARES,
     MEASUREMENTS,
@@ -29,10 +31,11 @@ from .evidence_blocks import (
 
 CHECK: Final = "G"
 BAD: Final = f"$H${RUN_LAST}"
+NO_FLEET: Final = f"$I${RUN_LAST}"  # the same, or the plan is refused
 _WORKING: Final = 8  # the first column beside the printed area
 METRIC, CHAIN, KEY, KNOWN = "RSTU"  # texts of a row of bands, behind the engines' figures
 WORDS: Final = {"output_tokens_per_s": "Output tokens per second", "tpot_ms": "TPOT", "ttft_ms": "TTFT"}
-BY: Final = {"Refined": "predicted with the fitted constants", "Seed": "predicted by the chain Seed, MFU 50%, MBU 75%"}
+BY: Final = {"Refined": "with the fitted constants", "Seed": "by the chain Seed, MFU 50%, MBU 75%"}
 RATIO: Final = '0.00;;"none"'
 _KEYS, _VALUES = (f"{MEASUREMENTS}!${c}${FIRST_ROW}:${c}${BAND_LAST}" for c in (BAND_KEY, BAND_VALUE))
 
@@ -93,7 +96,25 @@ FLEETS: Final = RowTable(
     range(min(FLEET_ROWS.values()), max(FLEET_ROWS.values()) + 1),
     {"measured_share": _of_band, "busy_replicas": _work},
     dict(zip(("replicas", "gpus", "cost_per_hour", "usd_per_m_tokens"), "CDEF", strict=True)),
-    (_WORKING, CHECK, BAD),
+    (_WORKING, CHECK, NO_FLEET),
+)
+
+
+CONTINGENCY: Final = Lines(
+    {},
+    (
+        step_named(
+            "band_contingency",
+            error_bands.band_contingency,
+            guard=Guard("no load", lambda v: v["gpus"] == 0, "{gpus}=0"),
+        ),
+    ),
+    (CONTINGENCY_ROW, CONTINGENCY_ROW),
+    {"check": CHECK, "agree": "H", ADDIN: "I", NATIVE: "J"},
+    given={
+        ("band_gpus", engine): FLEETS.at("gpus", engine, FLEET_ROWS[CHAINS[0], "p10"]) for engine in (ADDIN, NATIVE)
+    },
+    bad=NO_FLEET,
 )
 
 
@@ -127,6 +148,9 @@ def write_bands(ws: Worksheet, order: int) -> None:
         put(ws, (row, 1), order + len(BAND_ROWS) + row - FLEETS.rows[0], "Note", align="center")
         put_text(ws, f"B{row}", f"{FLEET_SHARES[share]} ({share.upper()}), {BY[chain]}", "Label", "left")
     FLEETS.write(ws)
+    CONTINGENCY.head(ws, CONTINGENCY_ROW - 1, "Engines agree", "What to put aside", "Value", "Unit", "In words")
+    CONTINGENCY.write(ws, {})
+    ws.cell(CONTINGENCY_ROW, 1).value = order + len(BAND_ROWS) + len(FLEET_ROWS)
 
 
 def _head(ws: Worksheet, table: RowTable, heads: tuple[str, ...]) -> None:

@@ -38,4 +38,5 @@ FLEET_SHARES: Final = {
 }
 FLEETS_FIRST: Final = max(BAND_ROWS.values()) + 3
 FLEET_ROWS: Final = {pair: FLEETS_FIRST + i for i, pair in enumerate((c, s) for c in CHAINS for s in FLEET_SHARES)}
-NEAREST_FIRST: Final = max(FLEET_ROWS.values()) + 7  # what the bands are, in words, stands between
+CONTINGENCY_ROW: Final = max(FLEET_ROWS.values()) + 3
+NEAREST_FIRST: Final = CONTINGENCY_ROW + 7  # what the bands are, in words, stands between

@@ -31,7 +31,7 @@ PURPOSE: Final = "Published runs that are believed, each with what was measured,
 # Field of a published run -> header, width, unit of its number format.
 _TEXT: Final = {
     "model": ("Model", 26, ""),
-    "gpu": ("GPU", 15, ""),
+    "gpu": ("GPU", 24, ""),
     "quant": ("Weights", 9, ""),
     "engine": ("Engine", 9, ""),
     "run": ("Run", 12, ""),
@@ -45,7 +45,7 @@ _COMPARED: Final = {
     "concurrency": ("Concurrency, 1 if offline [sequences]", 13, "sequences"),
 }
 _FOUND: Final = {
-    name: (f"{words}: {column}{bracket}", 11, unit)
+    name: (f"{words}: {column}{bracket}", 13, unit)
     for metric, words, unit in zip(METRICS, ("Output rate", "TPOT", "TTFT"), ("tok/s", "ms", "ms"), strict=True)
     for name, column, bracket, unit in (
         (metric, "measured", f" [{unit}]", unit),
@@ -93,7 +93,9 @@ def write(ws: Worksheet) -> None:
         unit, source = FIELDS[name][2], f"{EVIDENCE}!$C${RUN_ROWS[name]}"
         put(ws, f"{OF[name]}{PLAN_ROW}", f"={source}", "Calculation", unit, "right" if unit else "left")
     for name, column in zip(COMPARED, _LOGS, strict=True):
-        put(ws, f"{column}{PLAN_ROW}", f"=LN(MAX(1/1E3,{OF[name]}{PLAN_ROW}))/LN(2)", "Calculation", align="right")
+        own = f"{OF[name]}{PLAN_ROW}"
+        least = f"MAX(1,{own})" if FIELDS[name][2] == "tokens" else own
+        put(ws, f"{column}{PLAN_ROW}", f"=LN({least})/LN(2)", "Calculation", align="right")
     for row, run in enumerate(published(), LIST_FIRST):
         put(ws, (row, 1), row - LIST_FIRST + 1, "Note", align="center")
         for name, (_, _, unit) in FIELDS.items():

@@ -141,7 +141,8 @@ def _bands(ws: Worksheet) -> None:
     for column, share in zip(SAFER[2:], ("p90", "p10"), strict=True):
         put(ws, f"{column}{per_hour}", f"={evidence.cell('gpus', share, 'Seed')}", "Calculation", "GPUs", "right")
     ends = f'{SAFER[2]}{per_hour}&" to "&{SAFER[3]}{per_hour}'
-    words = put(ws, f"E{per_hour}", f'="the chain Seed with MFU 50%, MBU 75%: "&{ends}&" GPUs"', "Note")
+    text = f'=IF({KNOWN["refused"]}<>"","no fleet","the chain Seed with MFU 50%, MBU 75%: "&{ends}&" GPUs")'
+    words = put(ws, f"E{per_hour}", text, "Note")
     words.alignment = Alignment(horizontal="left", vertical="center", indent=1)
     long_text(ws, f"E{bill}", "the whole bill, at peak load")
 

@@ -5,15 +5,15 @@ from typing import Final
 from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
-from capacity import budget, error_bands
+from capacity import budget
 from capacity.budget_inputs import BUDGET_INPUTS, CONTRACTS
-from capacity.plan import Guard, step_named
+from capacity.plan import step_named
 
 from ..chain import ADDIN, NATIVE
 from ..check import Check
 from ..frame import FIRST_ROW, frame
 from ..lines import Lines, columns
-from . import demand_months, evidence
+from . import demand_months
 from .budget_blocks import TERMS_LAST
 
 TITLE: Final = "Terms"
@@ -23,22 +23,18 @@ PURPOSE: Final = "Terms of the budget: fiscal year, regions, price path, contrac
 CHECK: Final = "H"
 _HOURS: Final = f"{demand_months.TITLE}!{demand_months.LINES.at('hours_per_month')}"
 _MONTHS: Final = f"ROWS({demand_months.TITLE}!{demand_months.TABLE.span('replicas')})"
-NO_FLEET: Final = Guard("no load", lambda v: v["gpus"] == 0, "{gpus}=0")
-STEPS: Final = (
-    *(
-        step_named(
-            f"beyond_{k}",
-            budget.contract_tail_usd,
-            f"Contract {k}: due behind the horizon",
-            contract_gpus=f"contract_{k}_gpus",
-            usd_per_gpu_hour=f"contract_{k}_usd",
-            start_month=f"contract_{k}_start",
-            term_months=f"contract_{k}_term",
-            month="months_planned",
-        )
-        for k in range(1, CONTRACTS + 1)
-    ),
-    step_named("band_contingency", error_bands.band_contingency, guard=NO_FLEET),
+STEPS: Final = tuple(
+    step_named(
+        f"beyond_{k}",
+        budget.contract_tail_usd,
+        f"Contract {k}: due behind the horizon",
+        contract_gpus=f"contract_{k}_gpus",
+        usd_per_gpu_hour=f"contract_{k}_usd",
+        start_month=f"contract_{k}_start",
+        term_months=f"contract_{k}_term",
+        month="months_planned",
+    )
+    for k in range(1, CONTRACTS + 1)
 )
 LINES: Final = Lines(
     BUDGET_INPUTS,
@@ -48,7 +44,6 @@ LINES: Final = Lines(
     {"budget_lost_regions": "{budget_lost_regions}<{budget_regions}"},
     {"month_hours": _HOURS, "months_planned": _MONTHS},
     bad=f"{demand_months.TITLE}!{demand_months.LINES.bad()}",
-    given={("band_gpus", engine): evidence.by_engine("gpus", "p10", engine) for engine in (ADDIN, NATIVE)},
 )
 NOTES: Final = {
     **dict.fromkeys(BUDGET_INPUTS, "illustrative"),
@@ -61,7 +56,7 @@ NOTES: Final = {
     "yearly_price": "illustrative; contracts keep their price",
     "step_price": "a price list that changes, also in the middle of a contract",
     "running_share": "see Profile",
-    "contingency": "an assumption; what the error band would give is the last row below",
+    "contingency": "an assumption; Evidence and Budget show what the error band gives",
 }
 COLUMNS: Final = columns("Terms of the budget")
 
@@ -77,7 +72,7 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
     )
     ws.print_title_rows = "1:3"
-    LINES.head(ws, TERMS_LAST + 2, "Engines agree", "Beyond the horizon; the band", "Value", "Unit", "In words")
+    LINES.head(ws, TERMS_LAST + 2, "Engines agree", "Signed beyond the horizon", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)
     ws.row_breaks.append(Break(id=TERMS_LAST + 1))
     ws.print_area = f"A1:{CHECK}{LINES.last}"
