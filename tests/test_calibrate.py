@@ -12,7 +12,7 @@ from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ,
 import capacity
 from capacity.call import ExcelError
 from workbook.frame import FIRST_ROW
-from workbook.sheets import audit, calibrate, checks
+from workbook.sheets import audit, calibrate, cases, checks, inputs
 from workbook.sheets.blocks import PLAN_ROWS
 
 NA = ExcelError("#N/A")
@@ -206,3 +206,14 @@ def four_ways(template: Path, office_with_addin: Office, office_without_addin: O
 def test_four_ways_agree(case: str, four_ways: FourWays) -> None:
     assert not programs_differ(four_ways, case)
     assert not engines_differ(four_ways, case)
+
+
+def test_where_the_simple_formula_does_not_apply(template: Path) -> None:
+    """All parameters and the first chain's KV count here: said for experts, and for the chain Refined."""
+    refined_ = {("Inputs", f"F{inputs.ROWS['chain']}"): "Refined"}
+    sparse = {("Inputs", f"F{inputs.ROWS['model']}"): "DeepSeek-R1"}
+    assert recalculate(template)["Calibrate", "E4"] == ""
+    for edits in (refined_, sparse):
+        assert recalculate(template, changes=edits)["Calibrate", "E4"] == calibrate.NOT_SIMPLE
+    assert recalculate(template)["Cases", "D4"] == ""
+    assert recalculate(template, changes=refined_)["Cases", "D4"] == cases.NOT_REFINED

@@ -251,3 +251,8 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["build", str(tmp_path / "own.xlsx"), "--models", str(missing)]) == 2
     assert capsys.readouterr().err == f"cannot read {missing}: No such file or directory\n"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("title", "needed"), [("Models", "B, D, E, G, U, AD, AF"), ("GPUs", "B, D, G, H, L")])
+def test_a_sheet_says_what_a_plan_needs_of_a_free_row(title: str, needed: str, template: Path) -> None:
+    assert f"In a free row a plan needs columns {needed}" in str(openpyxl.load_workbook(template)[title]["A2"].value)

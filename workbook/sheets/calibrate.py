@@ -19,7 +19,7 @@ from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, header, put, put_text
 from ..lines import Lines, long_text
 from ..style import BAD, CAUTION, GOOD, color_words
-from . import audit, refined
+from . import audit, inputs, refined
 from .plan_rows import IS_REFUSED, say_refused
 
 TITLE: Final = "Calibrate"
@@ -111,6 +111,9 @@ IMPOSSIBLE: Final = {
     "measured_step_ms": "impossible, MBU above 1: check batch and context of the measurement, bytes per weight and KV "
     "element, TP, bandwidth",
 }
+NOT_SIMPLE: Final = (
+    "experts or refinements: here all parameters and the first chain's KV count, so MFU, MBU and impossible do not hold"
+)
 LABELS: Final = {"measured_prefill_tps": "Is the prefill rate possible?", "measured_step_ms": "Is the step possible?"}
 BESIDE: Final = LINES.last + 3
 SHOWN: Final = {
@@ -150,6 +153,7 @@ def write(ws: Worksheet) -> None:
     )
     ws.print_title_rows = "1:3"  # the header row is that of the first table only
     say_refused(ws, IS_REFUSED)
+    _simple(ws)
     LINES.write(ws, NOTES)
     _possible(ws)
     _head(ws, _STEPS_FIRST - 1, ("Efficiencies, and the plan redone", "Value", "Unit", "In words"))
@@ -190,6 +194,15 @@ def checks() -> tuple[Check, ...]:
 def addin_cells() -> list[str]:
     """The cells that hold calls of the add-in's functions."""
     return LINES.addin_cells()
+
+
+def _simple(ws: Worksheet) -> None:
+    """Where the simple formula does not apply: all parameters, and the KV cache of the worked example's chain."""
+    put_text(ws, f"{AGREE}4", NOT_SIMPLE, "Calculation")
+    other = f'({refined.cell("routed_params_b")}>0)+({inputs.cell("chain")}="Refined")>0'
+    words = put(ws, "E4", f'=CHOOSE(1+({other}),"",{AGREE}4)', "Note")
+    words.alignment = Alignment(horizontal="left", vertical="center", indent=1)
+    color_words(ws, "E4:E4", {"experts": CAUTION})
 
 
 def _possible(ws: Worksheet) -> None:

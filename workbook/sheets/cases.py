@@ -105,6 +105,9 @@ def _not_true(cells: str) -> str:
     return f"COUNTA({cells})-COUNTIF({cells},TRUE)"
 
 
+NOT_REFINED: Final = "the plan's chain is Refined: cases stay with the worked example's"
+
+
 def write(ws: Worksheet) -> None:
     """Write the sheet."""
     frame(
@@ -115,6 +118,9 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"D{FIRST_ROW}",
     )
+    words = put(ws, "D4", f'=CHOOSE(1+({inputs.cell("chain")}="Refined"),"","{NOT_REFINED}")', "Note")
+    words.alignment = Alignment(horizontal="left", vertical="center", indent=1)
+    color_words(ws, "D4:D4", {"the plan": CAUTION})
     _selector(ws)
     for group, names in INPUT_GROUPS.items():
         _section(ws, names[0], f"Inputs: {group[0].lower()}{group[1:]}")

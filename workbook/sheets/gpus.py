@@ -58,6 +58,8 @@ FACTS: Final = (
     Fact("note", "Note", 92, "what else a reader should know", "text", TEXT),
 )
 
+# what a plan needs of a GPU, beside the peak at the weights' type
+NEEDED: Final = ("name", "memory_gb", "bandwidth_tb_s", "bf16_tflops", "interconnect_gb_s_bidir")
 SHEET: Final = FactSheet(TITLE, FACTS, len(catalogue.gpus().names), last_printed="note")
 COLUMNS: Final = SHEET.columns
 FIRST_ROW: Final = SHEET.first_row
@@ -68,7 +70,9 @@ column, cells = SHEET.column, SHEET.cells
 
 def write(ws: Worksheet) -> None:
     """Write the sheet, and below the table what the keys of the sources stand for."""
-    SHEET.write(ws, "GPUs", "Peaks are dense, memory is as the vendor prints it.", catalogue.gpus().rows)
+    needed = f"In a free row a plan needs columns {', '.join(map(SHEET.column, NEEDED))}"
+    subtitle = f"Peaks are dense, memory is as the vendor prints it. {needed}, and the peak of the weights' type."
+    SHEET.write(ws, "GPUs", subtitle, catalogue.gpus().rows)
     row = LAST_ROW + 2
     section(ws, row, "Sources", len(COLUMNS))
     for key, source in catalogue.gpu_sources().items():

@@ -188,6 +188,11 @@ FACTS: Final = (
     _weights("mxfp4", "Weights, MXFP4", "in MXFP4 with scales, embedding and LM head in BF16"),
 )
 
+# what a plan needs of a model
+NEEDED: Final = (
+    *("name", "total_params", "active_params", "num_hidden_layers", "hidden_size"),
+    *("full_key_value_heads", "head_dim"),
+)
 _PACKAGED: Final = len(catalogue.models().names)
 SHEET: Final = FactSheet(TITLE, FACTS, _PACKAGED, last_printed="note")
 COLUMNS: Final = SHEET.columns
@@ -205,7 +210,7 @@ def write(ws: Worksheet, models: catalogue.Table | None = None) -> None:
     SHEET.write(
         ws,
         "Models",
-        "The text model, counted from its config.json: no vision tower, no draft layers. Every column right of the "
-        "note serves the refined plan.",
+        "The text model, counted from its config.json: no vision tower, no draft layers. In a free row a plan needs "
+        f"columns {', '.join(map(SHEET.column, NEEDED))}; what else is blank, refinements need.",
         rows,
     )
