@@ -103,11 +103,12 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Evidence rows that fail",
-            "The plan fits in memory, what is chosen is on its list, and the engines agree",
+            "What is chosen is on its list, and the engines agree",
             f'COUNT({numbered})-COUNTIF({found},"PASS")',
             "count",
             "Look at the Check column of Evidence",
             TITLE,
+            waits=f"facts_bad+{IS_REFUSED}>0",
         ),
     )
 
