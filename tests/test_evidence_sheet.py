@@ -72,6 +72,7 @@ def test_the_worked_example(template: Path) -> None:
     assert values["Evidence", f"C{CONTINGENCY_ROW}"] == pytest.approx(60 / 52 - 1)
     first, last = budget.BANDS_FIRST, budget.CONTINGENCY_ROW
     assert [values["Budget", f"{c}{first}"] for c in "FGH"] == [52, 44, 60]
+    assert values["Budget", f"J{first}"] == "52 GPUs, 44 to 60 in 8 of 10 comparable runs"
     assert [values["Budget", f"{c}{last}"] for c in "FH"] == pytest.approx([0.1, 60 / 52 - 1])
 
 

@@ -1,4 +1,4 @@
-"""MODEL and GPU in every host: a number where the fact is one, a text where it is one, an error where there is none."""
+"""Functions of data in every host: a number, a text, or an error where there is none."""
 
 import zipfile
 from pathlib import Path
@@ -11,6 +11,7 @@ from addin.libreoffice import build
 from capacity.call import ExcelError, call
 from workbook.recalculate import recalculate
 
+_DATA = ("models", "gpus", "gpu_sources", "prices", "aliases", "error_bands", "published")
 NA, VALUE = ExcelError("#N/A"), ExcelError("#VALUE!")
 
 FORMULAS: list[tuple[str, Any]] = [
@@ -25,6 +26,11 @@ FORMULAS: list[tuple[str, Any]] = [
     ('=GPU("H999","tdp_w")', NA),
     ('=GPU("H200","color")', NA),
     ('=IFERROR(GPU("A10G","fp4_tflops"),0)', 0.0),
+    ('=NEAREST("model",1,"Llama-3.3-70B","H200",3000,400,64)', "Llama-3.3-70B"),
+    ('=NEAREST("distance",1,"Llama-3.3-70B","H200",3000,400,64)', 3.939),
+    ('=NEAREST("source",918,"Llama-3.3-70B","H200",3000,400,64)', NA),
+    ('=ERROR_BAND("ttft_ms","dense","offline","p10")', NA),
+    ('=ERROR_BAND("tpot_ms","dense","closed loop","p10")<1', True),
     ('=CAPACITY_EXPLAIN("GPU","A10G","fp4_tflops")', "fp4_tflops of A10G is not known"),
 ]
 
@@ -52,8 +58,8 @@ def test_the_extension_carries_the_data(tmp_path: Path) -> None:
     """Tables and families, but nothing that LibreOffice's Python lacks."""
     with zipfile.ZipFile(build(tmp_path / "x.oxt")) as oxt:
         carried = {name.removeprefix("pythonpath/capacity/") for name in oxt.namelist()}
-    assert {f"data/{name}.csv" for name in ("models", "gpus", "gpu_sources", "prices", "aliases")} <= carried
-    assert {"catalogue.py", "lookup.py"} <= carried
+    assert {f"data/{name}.csv" for name in _DATA} <= carried
+    assert {"catalogue.py", "lookup.py", "error_bands.py", "published.py"} <= carried
     assert not {"cli.py", "tables.py", "schema.py"} & carried
 
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from openpyxl.styles import Alignment
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
@@ -269,7 +270,7 @@ def _kind_rows(ws: Worksheet) -> None:
 def _band_rows(ws: Worksheet) -> None:
     """The plan between the ends of the error band, and the contingency beside that of the band."""
     letters = [get_column_letter(i) for i in range(1, 25)]
-    heads = {MONTH: "The plan in 8 of 10 comparable runs", "F": "Plan", "G": "From", "H": "To"}
+    heads = {MONTH: "8 of 10 runs", "F": "Plan", "G": "From", "H": "To"}
     header(ws, BANDS_FIRST - 1, [Column(heads.get(c, ""), 0, "left" if c == MONTH else "right") for c in letters])
     for row, (name, (label, unit)) in enumerate(BANDS.items(), BANDS_FIRST):
         long_text(ws, f"{MONTH}{row}", label)
@@ -277,6 +278,8 @@ def _band_rows(ws: Worksheet) -> None:
         planned = f"IF({IS_REFUSED},NA(),{refined.cell(name)})"
         for column, source in zip("FGH", (planned, low, high), strict=True):
             put(ws, f"{column}{row}", f"={source}", "Result", unit, "right")
+    words = f'=IF({IS_REFUSED},"no fleet",{evidence.sentence()})'
+    put(ws, f"J{BANDS_FIRST}", words, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)
     row = CONTINGENCY_ROW
     long_text(ws, f"{MONTH}{row}", "Contingency: as set on Terms, and by the band")
     for column, source in (("F", terms.cell("contingency")), ("H", evidence.contingency())):
