@@ -153,7 +153,6 @@ class Session:
 
     def formula_cells(self):
         """Every formula cell: [sheet, first column, first row, rows of values] for each rectangle of them."""
-        self._document.calculate()  # what an edit left dirty: cell by cell, as it is read, takes twice as long
         found, unclear = [], []
         for sheet in self._document.Sheets:
             areas = sheet.queryContentCells(FORMULAS).getRangeAddresses()
