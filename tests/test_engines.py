@@ -18,7 +18,7 @@ from capacity.call import ExcelError
 from capacity.plan import INPUTS, STEPS, plan
 from workbook.recalculate import Session
 from workbook.recalculate import recalculate as afresh
-from workbook.sheets import audit, batch, inputs
+from workbook.sheets import audit, batch, blocks, inputs
 
 Values = dict[tuple[str, str], Any]
 
@@ -202,7 +202,7 @@ def test_opened_without_the_add_in_the_first_edit_falls_to_native(template: Path
         ("Caching", "B25", 0.65),
         ("Sensitivity", "C7", 0.4),
         ("Sensitivity", "E14", 0.1),
-        ("Utilization", "C22", 2),
+        ("Utilization", f"C{blocks.HEADROOM_FIRST}", 2),
     ],
 )
 def test_any_edit_finds_the_add_in_missing(

@@ -20,7 +20,7 @@ from ..frame import FIRST_ROW, Column, frame, header, put, put_text
 from ..lines import Lines, long_text
 from ..style import BAD, CAUTION, GOOD, color_words
 from . import audit, inputs, refined
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = "Calibrate"
 KIND: Final = "output"
@@ -171,11 +171,12 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Calibrate rows that fail",
-            "The plan fits in memory, measurements are within their bounds and possible, engines agree",
+            "Measurements are within their bounds and possible, engines agree",
             f'COUNT({numbered})-COUNTIF({found},"PASS")',
             "count",
             "Calibrate says under the measurements which fact to check",
             TITLE,
+            waits=NOT_JUDGED,
         ),
         Check(
             "Round trip: efficiencies back from the plan's own rate and step",

@@ -19,6 +19,7 @@ from ..worded_rows import WordedRows
 from . import mix, mix_tables
 from .blocks import CLASSES, planned
 from .budget_blocks import CHARGES_FIRST, INVOICE_FIRST
+from .plan_rows import NOT_JUDGED
 
 TITLE: Final = "Chargeback"
 KIND: Final = "output"
@@ -265,6 +266,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Chargeback, and at Mix",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 

@@ -21,7 +21,7 @@ from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import refined
 from .batch import only_one_engine
 from .blocks import LINK_FIRST, POOL_LAST, POOLS
-from .plan_rows import IS_REFUSED
+from .plan_rows import IS_REFUSED, NOT_JUDGED
 from .pools import (
     AGREE,
     CHECK,
@@ -151,6 +151,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the check columns of Disaggregated",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 

@@ -29,7 +29,7 @@ from .evidence_blocks import (
 )
 from .evidence_nearest import LAST, write_nearest
 from .evidence_nearest import addin_cells as nearest_addin_cells
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = EVIDENCE
 KIND: Final = "output"
@@ -108,7 +108,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Evidence",
             TITLE,
-            waits=f"facts_bad+{IS_REFUSED}>0",
+            waits=NOT_JUDGED,
         ),
     )
 

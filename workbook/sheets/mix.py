@@ -52,6 +52,7 @@ from .mix_tables import (
     Block,
 )
 from .mix_texts import CLASS_NOTE, HEADS, LAST_COLUMN, LINE_NOTES, WORK_NOTES, columns
+from .plan_rows import NOT_JUDGED
 
 TITLE: Final = "Mix"
 KIND: Final = "output"
@@ -103,6 +104,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the two check columns of Mix",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 

@@ -19,6 +19,8 @@ KNOWN: Final = {name: f"${STATES}${FIT + i}" for i, name in enumerate(_WORDS)}
 # The same for other sheets, 1 or 0, and 0 where inputs are bad: the plan is refused; not even one sequence fits.
 REFUSED_AT, NONE_FITS_AT = f"{SAFER[2]}{FIT}", f"{SAFER[3]}{FIT}"
 IS_REFUSED, NONE_FITS = (f"Plan!${at[0]}${at[1:]}" for at in (REFUSED_AT, NONE_FITS_AT))
+# What a sheet of fleets is not judged for: a plan that is refused has checks of its own, which say why.
+NOT_JUDGED: Final = f"facts_bad+{IS_REFUSED}>0"
 
 
 def say_refused(ws: Worksheet, gate: str) -> None:

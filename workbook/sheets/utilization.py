@@ -24,7 +24,7 @@ from ..style import color_checks
 from . import refined
 from .batch import only_one_engine
 from .blocks import CEILING_LAST, CEILINGS, HEADROOM_FIRST, PLAN_ROWS, planned
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 from .waiting import NO_FLEET, WAITING
 
 TITLE: Final = "Utilization"
@@ -194,11 +194,12 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Utilization rows that fail",
-            "The plan fits in memory, inputs are within their bounds, engines agree, GPU busy is at most the ceiling",
+            "Inputs are within their bounds, engines agree, GPU busy is at most the ceiling",
             f'COUNT({numbered})-COUNTIF({found},"PASS")',
             "count",
             "Look at the two check columns of Utilization",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 
