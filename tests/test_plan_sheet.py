@@ -366,6 +366,6 @@ def test_a_plan_that_is_refused_has_no_fleet_anywhere(why: str, template: Path) 
     failing = {named[f"B{row}"].value for row in range(6, checks.LAST + 1) if values["Checks", f"K{row}"] != "PASS"}
     assert (
         "Resident sequences left beside the batch" in failing
-    )  # which says why: sheets without a fleet are not judged
+    )  # other sheets are not judged
     assert not [quantity for quantity in failing if quantity.endswith("rows that fail")]
     assert not failing & {"Options whose engines differ", "Rows of Compare that fail"}
