@@ -364,8 +364,6 @@ def test_a_plan_that_is_refused_has_no_fleet_anywhere(why: str, template: Path) 
     assert (values["Mix", gpus] == NA) == (why == "weights do not fit")  # its classes have prompts of their own
     named = openpyxl.load_workbook(template)["Checks"]
     failing = {named[f"B{row}"].value for row in range(6, checks.LAST + 1) if values["Checks", f"K{row}"] != "PASS"}
-    assert (
-        "Resident sequences left beside the batch" in failing
-    )  # other sheets are not judged
+    assert "Resident sequences left beside the batch" in failing  # other sheets are not judged
     assert not [quantity for quantity in failing if quantity.endswith("rows that fail")]
     assert not failing & {"Options whose engines differ", "Rows of Compare that fail"}
