@@ -137,7 +137,7 @@ def _bands(ws: Worksheet) -> None:
         line(ws, row, label, f'=IF({word}<>"",{word},"{sign}"&{low}&" to {sign}"&{high})', unit)
         link(put_text(ws, f"G{row}", evidence.TITLE, "Note", "left"), evidence.TITLE)
     gpus, per_hour, bill = BAND_ROWS.values()
-    long_text(ws, f"E{gpus}", "where constants are fitted or measured: Evidence has the runs and their sources")
+    long_text(ws, f"E{gpus}", "with fitted constants, or efficiencies that you measured")
     for column, share in zip(SAFER[2:], ("p90", "p10"), strict=True):
         put(ws, f"{column}{per_hour}", f"={evidence.cell('gpus', share, 'Seed')}", "Calculation", "GPUs", "right")
     ends = f'{SAFER[2]}{per_hour}&" to "&{SAFER[3]}{per_hour}'
