@@ -61,7 +61,7 @@ def one_of(what: str, text: str, known: Iterable[str]) -> str:
     returns="number or text",
     words="measured / predicted of comparable published runs, at that share of them",
     native="",
-    derivation="measured / predicted {metric}, {kind}, {run}: {share} is {result}",
+    derivation="measured / predicted {metric}, {kind}, {run_kind}: {share} is {result}",
     source="The published runs (capacity/data/measurements.csv), each predicted without its model",
 )
 def error_band(
@@ -70,9 +70,12 @@ def error_band(
         Text("what is measured", bounds=f"one of {', '.join(METRICS)}", example=METRICS[0]),
     ],
     kind: Annotated[str, Text("kind of model", bounds=" or ".join(KINDS), example=KINDS[0])],
-    run: Annotated[str, Text("kind of run", bounds=" or ".join(RUNS), example=RUNS[0])],
+    run_kind: Annotated[str, Text("kind of benchmark", bounds=" or ".join(RUNS), example=RUNS[0])],
     share: Annotated[
-        str, Text("share of the runs that lie below, or how many there are", bounds=", ".join(SHARES), example="p10")
+        str,
+        Text(
+            "share of the measurements that lie below, or how many there are", bounds=", ".join(SHARES), example="p10"
+        ),
     ],
     chain: Annotated[
         str,
@@ -89,14 +92,14 @@ def error_band(
     >>> error_band("output_tokens_per_s", "dense", "closed loop", "p10") < 1
     True
     """
-    metric, kind, run = (
+    metric, kind, run_kind = (
         one_of(what, text, known)
-        for what, text, known in (("metric", metric, METRICS), ("kind", kind, KINDS), ("run", run, RUNS))
+        for what, text, known in (("metric", metric, METRICS), ("kind", kind, KINDS), ("run_kind", run_kind, RUNS))
     )
-    key = one_of("chain", chain, CHAINS), metric, kind, run
+    key = one_of("chain", chain, CHAINS), metric, kind, run_kind
     share = one_of("share", share, SHARES)
     if key not in bands():
-        raise NotKnown(metric, f"{kind} {run} runs")
+        raise NotKnown(metric, f"{kind} {run_kind} runs")
     return float(getattr(bands()[key], share))
 
 

@@ -110,7 +110,7 @@ _SINGLE: Final = (
 @function(
     "Nearest published measurement",
     returns="number or text",
-    words="of the published run that is that near to one's own: its source, a figure, or measured / predicted",
+    words="of the published measurement that is that near to one's own: its source, a figure, or measured / predicted",
     native="",
     derivation="{what} of number {rank} of the published runs by nearness is {result}",
     source="The published runs (capacity/data/measurements.csv), each with its source",
@@ -125,13 +125,15 @@ def nearest(
     gpu: Annotated[str, Text("GPU: name or alias", bounds="any name", example="H200 SXM")],
     prompt_tokens: PromptTokens,
     output_tokens: OutputTokens,
-    concurrency: Annotated[float, Number("sequences", "concurrency: requests that run at once", example=64, ge=1)],
+    concurrency: Annotated[float, Number("sequences", "concurrency: requests at once", example=64, ge=1)],
     tp: Annotated[float, optional(Tp)] = 2,
     quant: Annotated[
         str, Text("format of the weights", bounds=", ".join(QUANTS), example="fp8", default="fp8")
     ] = "fp8",
     engine: Annotated[str, Text("engine", bounds=", ".join(ENGINES), example="vllm", default="vllm")] = "vllm",
-    run: Annotated[str, Text("kind of run", bounds=" or ".join(RUNS), example=RUNS[0], default=RUNS[0])] = RUNS[0],
+    run_kind: Annotated[
+        str, Text("kind of benchmark", bounds=" or ".join(RUNS), example=RUNS[0], default=RUNS[0])
+    ] = RUNS[0],
     own_active_params_b: Annotated[
         float,
         Number("billion", "active parameters: 0 for those of the catalogue", example=0, default=0, ge=0),
@@ -153,12 +155,13 @@ def nearest(
         if is_array(x):
             raise InputTypeError(name, type(x).__name__, "must be one number")
     field = one_of("field", what, FIELDS)
-    quant, engine, run = one_of("quant", quant, QUANTS), one_of("engine", engine, ENGINES), one_of("run", run, RUNS)
+    quant, engine = one_of("quant", quant, QUANTS), one_of("engine", engine, ENGINES)
+    run_kind = one_of("run_kind", run_kind, RUNS)
     name, active = _known(catalogue.known_models(), model, "active_params", 1e9, own_active_params_b)
     there, bandwidth = _known(catalogue.gpus(), gpu, "bandwidth_tb_s", 1.0, own_bandwidth_tb_s)
-    at_once = concurrency if run == RUNS[0] else 1.0
+    at_once = concurrency if run_kind == RUNS[0] else 1.0
     figures = (active, bandwidth, tp, max(1.0, prompt_tokens), max(1.0, output_tokens), at_once)
-    ranked = by_distance(Run((name, there, quant, engine, run), figures))
+    ranked = by_distance(Run((name, there, quant, engine, run_kind), figures))
     if rank > len(ranked):
         raise NotKnown(f"published run {rank:g} by nearness", f"{len(ranked)} that there are")
     far, place = ranked[int(rank) - 1]

@@ -49,7 +49,7 @@ def _share(share: str) -> Place:
         cells = {
             "metric": f"${METRIC}{row}",
             "kind": f"$C${RUN_ROWS['kind']}",
-            "run": f"$C${RUN_ROWS['run']}",
+            "run_kind": f"$C${RUN_ROWS['run']}",
             "share": literal(share),
             "chain": f"${CHAIN}{row}",
         }

@@ -86,7 +86,7 @@ def _plan(ws: Worksheet, name: str, row: int, unit: str) -> None:
 
 def _addin(name: str, rank: int) -> str:
     cells = {n: f"$C${at}" for n, at in RUN_ROWS.items() if n in (*UNLIKE, *COMPARED)}
-    cells |= {"tp": cells.pop("gpus")} | {f"own_{n}": cells.pop(n) for n in COMPARED[:2]}
+    cells |= {"tp": cells.pop("gpus"), "run_kind": cells.pop("run")} | {f"own_{n}": cells.pop(n) for n in COMPARED[:2]}
     return "=" + FUNCTIONS["NEAREST"].formula({"what": literal(name), "rank": str(rank)} | cells)
 
 
