@@ -143,7 +143,7 @@ def nearest(
         Number("TB/s", "memory bandwidth of one GPU: 0 for that of the catalogue", example=0, default=0, ge=0),
     ] = 0,
 ) -> float | str:
-    """One figure or text of the published run that is nearest, second nearest and so on; #N/A beyond the last.
+    """One figure or text of the published measurement that is nearest, second nearest and so on; #N/A beyond the last.
 
     A name that the catalogue does not have needs its figure: active parameters, or bandwidth.
 

@@ -68,18 +68,15 @@ def test_the_plan_redone_by_hand(template: Path) -> None:
 def test_until_typed_over_it_is_the_plan(template: Path) -> None:
     """1e6 / 71.3 us = 14,025 tok/s and 68.83 GB / (4.8 TB/s x 0.75) = 19.12 ms: 52 GPUs; at batch 96 the check passes.
 
-    Batch 96: 35.277 GB + 96 x 0.524288 GB = 85.608 GB, / 3.6 TB/s = 23.78 ms. R1's measurement is R1's, not Llama's.
+    Batch 96: 35.277 GB + 96 x 0.524288 GB = 85.608 GB, / 3.6 TB/s = 23.78 ms. A measurement of Qwen is not Llama's.
     """
-    r1 = {
-        ("Plan", f"C{PLAN_ROWS['model']}"): "DeepSeek-R1",
-        ("Plan", f"C{PLAN_ROWS['tp']}"): 8.0,
-    }  # at TP 2 it does not fit
+    qwen = {("Plan", f"C{PLAN_ROWS['model']}"): "Qwen3-32B"}
     values = recalculate(template)
     assert values[at("measured_prefill_tps")] == pytest.approx(PEAK * 1e3 * 0.5 / PARAMS_B)
     assert values[at("measured_step_ms")] == pytest.approx(STEP_GB / 3.6)
     assert (values[at("measured_batch")], values[at("measured_context_tokens")]) == (64, 3_200)
     assert (values[at("gpus")], values[at("cost_per_hour")]) == (52, 182)
-    for edits in (cells({"batch": 96.0}, {}), r1):
+    for edits in (cells({"batch": 96.0}, {}), qwen):
         values = recalculate(template, changes=edits)
         assert (values[at("measured_mfu")], values[at("measured_mbu")]) == (pytest.approx(0.5), pytest.approx(0.75))
         assert values[at("gpus")] == values["Audit", f"F{audit.ROWS['gpus']}"]

@@ -110,7 +110,7 @@ def test_what_cannot_be_answered() -> None:
         capacity.nearest("source", 1, *run, engine="tgi")
     with pytest.raises(InputTypeError, match="prompt_tokens must be one number"):
         capacity.nearest("source", 1, "Llama-3.3-70B", "H200", np.array([1.0, 2.0]), 400, 64)
-    assert capacity.nearest("ttft_ms", 1, *run, run="offline") == "not published"
+    assert capacity.nearest("ttft_ms", 1, *run, run_kind="offline") == "not published"
 
 
 def test_suspect_rows_are_no_evidence() -> None:

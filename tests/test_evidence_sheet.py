@@ -94,7 +94,7 @@ def test_every_distance_is_that_of_the_function(template: Path) -> None:
         mine = [name for name in RUN_ROWS if name not in ("kind", "active_params_b", "bandwidth_tb_s", *CHOSEN)]
         run = {name: values[chosen(name)] for name in mine}
         run |= {name: changes.get(chosen(name), x) for name, x in zip(CHOSEN, ("vllm", "closed loop"), strict=True)}
-        given = run | {"tp": run.pop("gpus")}
+        given = run | {"tp": run.pop("gpus"), "run_kind": run.pop("run")}
         keys = sorted(values["Measurements", f"{PLACE}{row}"] for row in range(LIST_FIRST, LIST_LAST + 1))
         for rank in (1, 2, 3, 50, len(keys)):
             far, place = divmod(keys[rank - 1], 1000)
