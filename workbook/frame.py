@@ -11,6 +11,7 @@ from openpyxl.cell import Cell
 from openpyxl.styles import Alignment
 from openpyxl.styles.cell_style import StyleArray
 from openpyxl.utils import get_column_letter
+from openpyxl.utils.cell import coordinate_to_tuple
 from openpyxl.worksheet.hyperlink import Hyperlink
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -24,7 +25,7 @@ MASTER: Final = '=IF(checks_failed=0,"All checks PASS",checks_failed&" FAIL: see
 
 
 # What openpyxl makes of a style, a unit and an alignment, by workbook: to make it for each cell takes most of a build.
-_LOOKS: Final[WeakKeyDictionary[Workbook, dict[tuple[str, str, str], StyleArray]]] = WeakKeyDictionary()
+_LOOKS: Final[WeakKeyDictionary[Workbook, dict[tuple[str, str, str, str], StyleArray]]] = WeakKeyDictionary()
 
 
 class Column(NamedTuple):
@@ -101,17 +102,29 @@ def section(ws: Worksheet, row: int, title: str, width: int) -> None:
     ws.row_dimensions[row].height = 18
 
 
-def put(ws: Worksheet, at: str | tuple[int, int], value: Any, style: str, unit: str = "", align: str = "") -> Cell:
-    """Write a cell in a named style; a text is a formula only if this package wrote it as one."""
-    cell: Cell = ws[at] if isinstance(at, str) else ws.cell(*at)
+def put(
+    ws: Worksheet,
+    at: str | tuple[int, int],
+    value: Any,
+    style: str,
+    unit: str = "",
+    align: str = "",
+    number_format: str = "",
+) -> Cell:
+    """Write a cell in a named style; a text is a formula only if this package wrote it as one.
+
+    number_format: another than that of the unit.
+    """
+    cell: Cell = ws.cell(*(coordinate_to_tuple(at) if isinstance(at, str) else at))
     cell.value = value
     looks = _LOOKS.setdefault(ws.parent, {})
-    if (style, unit, align) in looks:
-        cell._style = copy(looks[style, unit, align])
+    look = (style, unit, align, number_format)
+    if look in looks:
+        cell._style = copy(looks[look])
         return cell
     cell.style = style
-    if unit:
-        cell.number_format = format_of(unit)
+    if unit or number_format:
+        cell.number_format = number_format or format_of(unit)
     if align:
         cell.alignment = Alignment(
             horizontal=align,
@@ -119,7 +132,7 @@ def put(ws: Worksheet, at: str | tuple[int, int], value: Any, style: str, unit: 
             wrap_text=cell.alignment.wrap_text,
             indent=1 if align == "left" else 0,
         )
-    looks[style, unit, align] = copy(cell._style)
+    looks[look] = copy(cell._style)
     return cell
 
 

@@ -103,9 +103,7 @@ def write(ws: Worksheet) -> None:
             if isinstance(value, str):
                 put_text(ws, f"{OF[name]}{row}", value, "Fact", "right" if unit else "left")
             else:
-                cell = put(ws, f"{OF[name]}{row}", value, "Fact", unit, "right")
-                if unit == "count":
-                    cell.number_format = RATIO
+                put(ws, f"{OF[name]}{row}", value, "Fact", unit, "right", RATIO if unit == "count" else "")
         for column, figure in zip(_LOGS, run.run.figures, strict=True):
             put(ws, f"{column}{row}", math.log2(figure), "Fact", align="right")
         put(ws, f"{PLACE}{row}", f"={_distance(row)}", "Calculation", "count", "right")
