@@ -54,7 +54,7 @@ class Session:
     def __init__(self, path: str | Path, *, functions: bool = True) -> None:
         path = Path(path)
         self._formulas = dict.fromkeys(formula_cells(path))
-        self._book = formualizer.Workbook.from_bytes(path.read_bytes(), config=_one_thread())
+        self._book = formualizer.Workbook.from_bytes(path.read_bytes(), config=_settings())
         if functions:
             for name in FUNCTIONS:
                 self._book.register_function(name, _adapter(name), min_args=0, max_args=None)
@@ -80,11 +80,14 @@ class Session:
         return {(sheet, a): _from_engine(self._book.get_value(sheet, *at(a))) for sheet, a in self._formulas}
 
 
-def _one_thread() -> formualizer.WorkbookConfig:
-    """Threads wait for each other wherever a function is Python: on two cores a third of the time goes into that."""
+def _settings() -> formualizer.WorkbookConfig:
+    """Formulas are read when a file is loaded, not at the first calculation, and calculated by one thread.
+
+    Threads wait for each other wherever a function is Python: on two cores a third of the time goes into that.
+    """
     evaluation = formualizer.EvaluationConfig()
     evaluation.enable_parallel = False
-    return formualizer.WorkbookConfig(eval_config=evaluation)
+    return formualizer.WorkbookConfig(mode=formualizer.WorkbookMode.Ephemeral, eval_config=evaluation)
 
 
 def _adapter(name: str) -> Callable[..., Any]:
