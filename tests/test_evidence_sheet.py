@@ -66,13 +66,13 @@ def test_fleets_by_hand(share: str, chain: str, template: Path) -> None:
 def test_the_worked_example(template: Path) -> None:
     """16.670/0.8731/0.65 = 29.4 -> 30 replicas, 60 GPUs; /1.175 = 21.8 -> 22, 44 GPUs; 60/52 - 1 = 15.4%."""
     values = recalculate(template)
-    assert values["Evidence", "C3"] == "52 GPUs, 44 to 60 in 8 of 10 comparable runs"
+    assert values["Evidence", "C3"] == "52 GPUs, 44 to 60 in 8 of 10, fitted constants"
     words = [values["Plan", f"C{row}"] for row in plan_answer.BAND_ROWS.values()]
     assert words == ["44 to 60", "$154 to $210", "$2.14 to $2.92"]
     assert values["Evidence", f"C{CONTINGENCY_ROW}"] == pytest.approx(60 / 52 - 1)
     first, last = budget.BANDS_FIRST, budget.CONTINGENCY_ROW
     assert [values["Budget", f"{c}{first}"] for c in "FGH"] == [52, 44, 60]
-    assert values["Budget", f"J{first}"] == "52 GPUs, 44 to 60 in 8 of 10 comparable runs"
+    assert values["Budget", f"J{first}"] == "52 GPUs, 44 to 60 in 8 of 10, fitted constants"
     assert [values["Budget", f"{c}{last}"] for c in "FH"] == pytest.approx([0.1, 60 / 52 - 1])
 
 

@@ -131,7 +131,7 @@ def contingency() -> str:
 def sentence() -> str:
     """The plan's GPUs and their band in words, from any sheet."""
     low, high = (cell("gpus", share) for share in ("p90", "p10"))
-    return f'{refined.cell("gpus")}&" GPUs, "&{low}&" to "&{high}&" in 8 of 10 comparable runs"'
+    return f'{refined.cell("gpus")}&" GPUs, "&{low}&" to "&{high}&" in 8 of 10, fitted constants"'
 
 
 def _run(ws: Worksheet, name: str, row: int) -> None:
