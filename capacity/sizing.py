@@ -141,8 +141,7 @@ def max_rate(
     "GPUs billed",
     returns="GPUs",
     words="whole nodes x GPUs of a node; a node holds whole replicas, and one over several nodes takes them whole",
-    native="ROUNDUP(ROUND({gpus}/{replica_gpus}/MAX(1,INT({node_gpus}/{replica_gpus})),9),0)"
-    "*ROUNDUP({replica_gpus}/{node_gpus},0)*{node_gpus}",
+    native=f"{spec_of(nodes).native}*{{node_gpus}}",
     derivation="{gpus} GPUs as replicas of {replica_gpus} in nodes of {node_gpus} = {result} GPUs of whole nodes",
     source="Arithmetic: nodes are rented whole; 52 GPUs in nodes of 8 are 56; a node of 8 holds 2 replicas of 3 GPUs",
 )
