@@ -77,11 +77,11 @@ class AddIn(unohelper.Base, XServiceInfo, Functions):
         """XServiceInfo."""
         return IMPLEMENTATION
 
-    def supportsService(self, name):  # noqa: N802
+    def supportsService(self, name):  # noqa: N802  # the name is UNO's
         """XServiceInfo."""
         return name == SERVICE
 
-    def getSupportedServiceNames(self):  # noqa: N802
+    def getSupportedServiceNames(self):  # noqa: N802  # the name is UNO's
         """XServiceInfo."""
         return (SERVICE,)
 

@@ -15,13 +15,13 @@ class AddIn(unohelper.Base, XServiceInfo, Functions):
     def IDENTITY(self, x):  # noqa: N802  # this and the following names are UNO's
         return x if type(x) is tuple else ((x,),)
 
-    def getImplementationName(self):  # noqa: N802
+    def getImplementationName(self):  # noqa: N802  # the name is UNO's
         return IMPLEMENTATION
 
-    def supportsService(self, name):  # noqa: N802
+    def supportsService(self, name):  # noqa: N802  # the name is UNO's
         return name == SERVICE
 
-    def getSupportedServiceNames(self):  # noqa: N802
+    def getSupportedServiceNames(self):  # noqa: N802  # the name is UNO's
         return (SERVICE,)
 
 
