@@ -20,8 +20,6 @@ FORMATS = {
     "nvfp4": "fp4",
     "mxfp4": "mxfp4",
 }
-# its window layers take a pool of their own, whose share the log does not tell
-APART = {"g14"}
 MODELS, GPUS = catalogue.models(), catalogue.gpus()
 
 
@@ -39,13 +37,12 @@ def kv(line: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("line", [x for x in logs() if x["usable_for_2pct"] == "yes"], ids=lambda x: x["id"])
-def test_tokens_from_the_memory_that_is_logged(line: dict[str, str], request: pytest.FixtureRequest) -> None:
+def test_tokens_from_the_memory_that_is_logged(line: dict[str, str]) -> None:
     """Within 2% for rows that are fit for the check."""
-    if line["id"] in APART:
-        request.applymarker(pytest.mark.xfail(reason="the pool of window layers is not told", strict=True))
     context = float(line["max_model_len"]) if line["max_model_len"] else None
     for_kv = float(line["available_kv_gib_per_gpu"]) * GIB
-    found = resident_tokens(MODELS.row(line["model_name"]), for_kv, kv=kv(line), split=split(line), context=context)
+    facts, engine = MODELS.row(line["model_name"]), line["engine"]
+    found = resident_tokens(facts, for_kv, kv=kv(line), split=split(line), context=context, engine=engine)
     assert found == pytest.approx(float(line["kv_tokens"]), rel=0.02)
 
 
@@ -114,6 +111,17 @@ def test_windows_cost_less_per_token_in_long_sequences() -> None:
     per_token = 18 * 2 * 8 * 64 * 2
     assert resident_tokens(facts, per_token * 1.1e6, context=1280) == pytest.approx(1e6)
     assert resident_tokens(facts, per_token * 2e6, context=64) == pytest.approx(1e6)
+
+
+def test_pools_of_sglang_by_hand() -> None:
+    """DeepSeek-V4-Pro: 62 x 58.4 + (30 / 4 + 31 / 128) x 584 + 30 x 33 + (30 x 10,240 / 16 + 31 x 4,096) / 10."""
+    facts = MODELS.row("DeepSeek-V4-Pro")
+    per_token = 3_620.8 + 4_521.4375 + 990 + (19_200 + 126_976) / 10
+    assert resident_tokens(facts, per_token * 1e6, split=Split(tp=8), engine="sglang") == pytest.approx(1e6)
+    assert resident_tokens(facts, per_token * 1e6, split=Split(tp=8, pp=2), engine="sglang") == pytest.approx(2e6)
+    assert resident_tokens(facts, 1e9, engine="vllm") == resident_tokens(facts, 1e9) > 2 * 1e9 / per_token
+    with pytest.raises(CapacityError, match="no engine is called 'ollama'"):
+        resident_tokens(facts, 1e9, engine="ollama")
 
 
 @pytest.mark.parametrize(

@@ -63,5 +63,5 @@ def residency(
         raise InputError("available", available, "must be > 0")
     else:
         table.add_row("for KV, as logged", f"{available:.2f}")
-    tokens = resident_tokens(facts, available * GIB, kv=kv, split=split, context=context)
+    tokens = resident_tokens(facts, available * GIB, kv=kv, split=split, context=context, engine=engine)
     show(table, f"{tokens:,.0f} tokens of KV cache over the replica")

@@ -3,6 +3,9 @@
 Given the memory for KV, tokens follow from the model. From the command line, memory is what CUDA reports times the
 engine's fraction, less weights and a reserve; each engine applies the fraction in its own way. When little is left for
 KV, a small error in weights is a large one in tokens: `share` says how much of the GPU is left.
+
+SGLang divides the memory of DeepSeek-V4 between pools whose sizes stand in a fixed ratio to its tokens, whatever the
+length of sequences: data/pools.csv has them, with sources.
 """
 
 import csv
@@ -58,8 +61,30 @@ def assumptions() -> Mapping[str, float]:
     return {line["name"]: float(line["value"]) for line in csv.DictReader(text.splitlines())}
 
 
+@cache
+def pools() -> Mapping[tuple[str, str], float]:
+    """Bytes per token of the engines and models whose pools have sizes of their own.
+
+    >>> round(pools()["sglang", "DeepSeek-V4-Pro"], 2)  # as SGLang logs it
+    23749.84
+    """
+    text = files("capacity").joinpath("data", "pools.csv").read_text("utf-8")
+    found: dict[tuple[str, str], float] = {}
+    for line in csv.DictReader(text.splitlines()):
+        size = float(line["layers"]) * float(line["entry_bytes"]) * float(line["entries_per_token"])
+        key = line["engine"], line["model"]
+        found[key] = found.get(key, 0.0) + size
+    return found
+
+
 def resident_tokens(
-    facts: catalogue.Row, for_kv: float, *, kv: str = "bf16", split: Split = ONE_GPU, context: float | None = None
+    facts: catalogue.Row,
+    for_kv: float,
+    *,
+    kv: str = "bf16",
+    split: Split = ONE_GPU,
+    context: float | None = None,
+    engine: str = "",
 ) -> float:
     """Tokens that fit into the memory for KV of each GPU, over the replica.
 
@@ -69,10 +94,16 @@ def resident_tokens(
         kv: type of the cache
         split: how the model is spread; attention-DP gives each group a cache of its own
         context: tokens of a sequence, for windows and states; None: so many that both are negligible
+        engine: vllm, sglang or trtllm, for pools of its own, whose entries have their own types; "": any
 
     >>> round(resident_tokens(catalogue.models().row("Llama-3.1-8B"), 3.81 * GIB))
     31212
     """
+    if engine and engine not in ENGINES:
+        raise UnknownName("engine", engine, ENGINES)
+    own = pools().get((engine, str(facts["name"])))
+    if own:  # on each tensor-parallel rank alike
+        return split.attention_dp * split.pp * for_kv / own
     element = KV_TYPES[kv] / KV_TYPES["bf16"]
     f = {name: known(facts, name) for name in _FACTS}
     heads = max(1.0, f["full_key_value_heads"] or f["windowed_key_value_heads"])
