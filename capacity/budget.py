@@ -14,7 +14,7 @@ MonthHours = Annotated[float, Number("h", "hours of the month: its days x 24", e
 CalendarYear = Annotated[float, Number("count", "calendar year", example=2027, ge=1900, le=9999, whole=True)]
 CalendarMonth = Annotated[float, Number("count", "calendar month: 1 is January", example=1, ge=1, le=12, whole=True)]
 FiscalStart = Annotated[
-    float, Number("count", "fiscal year: calendar month in which it begins", example=2, ge=1, le=12, whole=True)
+    float, Number("count", "first fiscal month: in it the fiscal year begins", example=2, ge=1, le=12, whole=True)
 ]
 
 
@@ -106,7 +106,7 @@ def contract_tail_usd(
     month: Month,
     month_hours: MonthHours,
 ) -> float:
-    """What a contract still costs behind a month: at a migration, or behind the budget's horizon.
+    """What a contract still costs after a month: at a migration, or beyond the budget's horizon.
 
     >>> contract_tail_usd(32, 2, 1, 48, 36, 730), contract_tail_usd(32, 2, 1, 36, 36, 730)
     (560640.0, 0.0)

@@ -66,7 +66,7 @@ def license_support_usd(
 
 BeforeUsd = Annotated[float, Number("USD", "cost before contingency", example=170_000, ge=0)]
 Contingency = Annotated[
-    float, Number("fraction", "contingency: an assumption until the plan has an error band", example=0.1, ge=0)
+    float, Number("fraction", "contingency: added to the cost, as a share of it; an assumption", example=0.1, ge=0)
 ]
 
 
@@ -123,7 +123,7 @@ OverlapMonths = Annotated[
     float, Number("months", "overlap: months in which both fleets are paid in full", example=1, ge=0, whole=True)
 ]
 TailUsd = Annotated[
-    float, Number("USD", "contract tail: due for old GPUs behind the overlap, used or not", example=40_000, ge=0)
+    float, Number("USD", "contract tail: due for old GPUs after the overlap, used or not", example=40_000, ge=0)
 ]
 
 

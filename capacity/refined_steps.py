@@ -6,7 +6,7 @@ from . import cost, fleet, memory, prefill, tpot
 from . import refined_links as rl
 from . import refined_memory as rm
 from . import refined_work as rw
-from .plan import NO_OUTPUT, NO_SEQUENCES, NO_TOKENS, NO_VERDICT, Choice, Guard, Step, step_named
+from .plan import NO_OUTPUT, NO_SEQUENCES, NO_TOKENS, NO_VERDICT, STEPS, Choice, Guard, Step, step_named
 from .refined_decode_steps import DECODE
 
 NO_ROOM: Final = Guard(
@@ -179,7 +179,7 @@ SECTIONS: Final[dict[str, tuple[Step | Choice, ...]]] = {
             "Cost per million tokens, prompt included",
             NO_TOKENS,
             tokens_per_s="prompt_tps+output_tps",
-        ),
+        )._replace(source={s.name: s.source for s in STEPS}["usd_per_m_tokens_all"]),
     ),
     "TPOT check": (
         step_named("tpot_worst_ms", tpot.tpot_worst_ms, guard=NO_OUTPUT),

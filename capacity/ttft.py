@@ -136,7 +136,7 @@ TTFT_INPUTS: Final[dict[str, Number]] = {
     "ttft_burst": _argument(prompts_before, "ttft_burst"),
     "ttft_queue": _argument(prompts_before, "ttft_queue"),
     "prompt_cv": _argument(ttft_open_ms, "prompt_cv"),
-    "percentile_1": _percentile("first", 0.5),
-    "percentile_2": _percentile("second", 0.9),
-    "percentile_3": _percentile("third", 0.99),
+    "percentile_1": _percentile("typical", 0.5),
+    "percentile_2": _percentile("high", 0.9),
+    "percentile_3": _percentile("tail", 0.99),
 }

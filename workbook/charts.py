@@ -97,7 +97,8 @@ def _place(ws: Worksheet, chart: Any, at: str, title: str, axes: tuple[str, str]
     chart.x_axis.title, chart.y_axis.title = axes
     chart.x_axis.delete = chart.y_axis.delete = False  # openpyxl hides axes by default in Excel
     chart.y_axis.scaling.min = 0
-    chart.y_axis.number_format = '"$"0.00' if "USD" in axes[1] else "0%" if "[fraction]" in axes[1] else "0"
+    money = '"$"#,##0' if "[USD]" in axes[1] else '"$"#,##0.00'
+    chart.y_axis.number_format = money if "USD" in axes[1] else "0%" if "[fraction]" in axes[1] else "#,##0"
     chart.y_axis.majorGridlines.spPr = GraphicalProperties(ln=LineProperties(solidFill="D9D9D9"))
     chart.set_categories(_reference(ws, x))
     chart.width, chart.height = 18.5, 9

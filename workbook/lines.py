@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from openpyxl.cell import Cell
-from openpyxl.styles import Alignment
+from openpyxl.styles import Alignment, Border
 from openpyxl.utils import column_index_from_string, get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -198,5 +198,6 @@ def columns(subject: str) -> tuple[Column, ...]:
 
 
 def long_text(ws: Worksheet, at: str, text: str) -> None:
-    """A text that runs over the cells to its right, which are empty."""
-    put_text(ws, at, text, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)
+    """A text that runs over the cells to its right, which are empty: no line below its first words alone."""
+    cell = put_text(ws, at, text, "Note")
+    cell.alignment, cell.border = Alignment(horizontal="left", vertical="center", indent=1), Border()

@@ -6,6 +6,7 @@ from importlib.resources import files
 from typing import Final
 
 from openpyxl.styles import Alignment, Protection
+from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import __version__
@@ -79,13 +80,14 @@ def write(ws: Worksheet, built: date) -> None:
     frame(
         ws,
         "LLM capacity plan",
-        "How many GPUs a load needs, and what a million tokens costs. Change Inputs; audit every step on Audit.",
+        "How many GPUs a load needs, and what a million tokens costs. Type on Plan; follow every step on Audit.",
         COLUMNS,
         freeze=f"A{FIRST_ROW}",
         landscape=False,
     )
     row = _answers(ws, FIRST_ROW)
     row = _facts(ws, row + 1, built)
+    ws.row_breaks.append(Break(id=row))  # the contents on one page
     row = _contents(ws, row + 1)
     row = _legend(ws, row + 1)
     row = _changes(ws, row + 1)

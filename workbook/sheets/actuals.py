@@ -151,7 +151,8 @@ def write(ws: Worksheet) -> None:
     heads |= dict(SHOWN.values())
     heads |= {column: f"{argument.label} [{argument.unit}]" for column, argument in ACTUAL.values()}
     center = ("A", SUMS, CHECK)
-    columns = [Column(heads[c], 5 if c == "A" else 13.5, "center" if c in center else "right") for c in sorted(heads)]
+    widths = {"A": 5, "B": 18}
+    columns = [Column(heads[c], widths.get(c, 13.5), "center" if c in center else "right") for c in sorted(heads)]
     frame(
         ws,
         "Plan and actual, by driver",

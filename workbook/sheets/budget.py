@@ -106,7 +106,7 @@ TEXTS: Final = (
 
 def write(ws: Worksheet) -> None:
     """Write the sheet."""
-    wide = {QUARTER: 13, MONTH: 12, NODES: 9, "R": 13, AGAINST: 15}
+    wide = {QUARTER: 13, MONTH: 18, NODES: 9, "R": 13, AGAINST: 15}
     printed = [get_column_letter(i) for i in range(1, 25)]
     columns = [
         Column(HEADS[c], 5 if c == "A" else wide.get(c, 12.5), "center" if c in ("A", CHECK) else "right")
@@ -227,8 +227,10 @@ def _quarters(ws: Worksheet) -> None:
     names = (*PARTS, "month_usd")
     letters = [get_column_letter(i) for i in range(1, 25)]
     heads = {"A": "#", MONTH: "Fiscal quarter", CHECK: "Check"} | {PRINTED[n]: HEADS[PRINTED[n]] for n in names}
+    heads[TOTAL] = "Cost of the quarter [USD]"
     aligned = {"A": "center", CHECK: "center"}
     header(ws, QUARTERS_FIRST - 1, [Column(heads.get(c, ""), 0, aligned.get(c, "right")) for c in letters])
+    ws.row_dimensions[QUARTERS_FIRST - 1].height = 46
     of_quarter = 3
     for i in range(QUARTERS):
         row = QUARTERS_FIRST + i

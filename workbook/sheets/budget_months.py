@@ -173,9 +173,9 @@ SHOWN: Final = {
     "contingency_usd": ("P", "Contingency [USD]"),
     "month_usd": ("Q", "Cost of the month [USD]"),
     "cumulative_usd": ("R", "Cost so far [USD]"),
-    "usd_per_m_input": ("S", "Per M input, by work"),
-    "usd_per_m_output": ("T", "Per M output, by work"),
-    "usd_per_m_all": ("U", "Per M tokens, whole bill"),
+    "usd_per_m_input": ("S", "USD per M input, by work"),
+    "usd_per_m_output": ("T", "USD per M output, by work"),
+    "usd_per_m_all": ("U", "USD per M tokens, whole bill"),
 }
 PRINTED: Final = {name: column for name, (column, _) in SHOWN.items()}
 TABLE: Final = WordedRows(

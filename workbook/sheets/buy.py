@@ -3,7 +3,6 @@
 from typing import Final
 
 from openpyxl.utils import get_column_letter
-from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import buying, cost, headroom
@@ -13,7 +12,7 @@ from capacity.plan import NO_OUTPUT, Guard, step_named
 from ..chain import ADDIN, NATIVE
 from ..charts import CHART_ROWS, line_chart
 from ..check import Check
-from ..frame import FIRST_ROW, Column, frame, header, put
+from ..frame import FIRST_ROW, Column, frame, header, one_page, put
 from ..input_rows import bounds
 from ..lines import Lines, long_text
 from ..plan_table import PlanTable
@@ -112,7 +111,7 @@ TABLE: Final = PlanTable(
     {key: at for key, at in LINES.by_engine().items() if key[0] in BUY_INPUTS},
 )
 NOTES: Final = {
-    "api_input_usd": "illustrative: DeepSeek-R1 at DeepSeek, February 2025; enter the API that you would buy from",
+    "api_input_usd": "illustrative: DeepSeek-R1, February 2025; enter your API's",
     "api_cached_usd": "illustrative, as above",
     "api_output_usd": "illustrative, as above",
     "api_cached_share": "illustrative; read it from the API's own usage report",
@@ -162,8 +161,7 @@ def write(ws: Worksheet) -> None:
     below = _SHARES_LAST + 2
     lines = {words.partition(" [")[0]: _span(column) for column, words in list(SHOWN.values())[1:]}
     line_chart(ws, f"B{below}", "Bill by load", ("Load factor [fraction]", "Cost [USD/h]"), _span("B"), lines)
-    for row in (LINES.last + 1, below - 1):  # no chart over two pages
-        ws.row_breaks.append(Break(id=row))
+    one_page(ws)
     ws.print_area = f"A1:{CHECK}{below + CHART_ROWS}"
 
 

@@ -3,7 +3,6 @@
 from typing import Final
 
 from openpyxl.utils import get_column_letter
-from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import caching, fleet, mix
@@ -154,7 +153,7 @@ def write(ws: Worksheet) -> None:
     at, hits = f"B{HITS_LAST + 2}", f"B{HITS_FIRST}:B{HITS_LAST - 1}"
     cells = {name: f"{column}{HITS_FIRST}:{column}{HITS_LAST - 1}" for name, column in lines.items()}
     line_chart(ws, at, "GPUs by cache hits: the higher line sets the fleet", axes, hits, cells)
-    ws.row_breaks.append(Break(id=HITS_LAST))
+    ws.page_setup.fitToHeight = 1
     ws.print_area = f"A1:{CHECK}{HITS_LAST + CHART_ROWS + 2}"
 
 
@@ -225,6 +224,8 @@ def _results(ws: Worksheet, row: int) -> None:
     for name, column in RESULT.items():
         formula = f'=IF({checked}="FAIL",NA(),{TABLE.pick(name, row)})'
         put(ws, f"{column}{row}", formula, "Result", TABLE.unit(name), "right")
+        if name == "service_s":
+            ws[f"{column}{row}"].number_format = "#,##0.00"
         agree = TABLE.same_words(name, row) if name == "binding" else TABLE.agree(name, row)
         put(ws, f"{AGREE[name]}{row}", only_one_engine(checked, agree), "Calculation", align="center")
     cost = RESULT["session_cost"]

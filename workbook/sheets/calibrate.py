@@ -6,7 +6,6 @@ By the worked example's chain: MFU and MBU are its whole arithmetic, so that a m
 from typing import Final
 
 from openpyxl.styles import Alignment
-from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import calibration, cost, decode, fleet, memory, prefill, tpot
@@ -16,7 +15,7 @@ from capacity.plan import NO_OUTPUT, NO_VERDICT, step_named
 from ..chain import ADDIN, NATIVE
 from ..charts import CHART_ROWS, bar_chart
 from ..check import Check
-from ..frame import FIRST_ROW, Column, frame, header, put, put_text
+from ..frame import FIRST_ROW, Column, frame, header, one_page, put, put_text
 from ..lines import Lines, long_text
 from ..style import BAD, CAUTION, GOOD, color_words
 from . import audit, inputs, refined
@@ -130,9 +129,9 @@ COLUMNS: Final = (
     Column("Measured on one replica", 46),
     Column("Value", 20, "right"),
     Column("Unit", 18),
-    Column("Meaning", 18),
+    Column("Meaning", 21),
     *(Column("", 18) for _ in "FGH"),
-    Column("", 22),
+    Column("", 32),
     Column("", 10),
     Column("Check", 9, "center"),
     Column("Limit, or of the plan", 14, "right"),
@@ -159,8 +158,7 @@ def write(ws: Worksheet) -> None:
     _head(ws, _STEPS_FIRST - 1, ("Efficiencies, and the plan redone", "Value", "Unit", "In words"))
     _beside(ws)
     color_words(ws, f"C{_STEPS_FIRST}:C{LINES.last}", {"safe": GOOD, "needs": CAUTION, "fails": BAD})
-    for row in (LINES.rows[EFFICIENCIES[-1].name], BESIDE + 6):  # no chart over two pages
-        ws.row_breaks.append(Break(id=row))
+    one_page(ws)
     ws.print_area = f"A1:{CHECK}{BESIDE + 6 + CHART_ROWS}"
 
 

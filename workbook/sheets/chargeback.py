@@ -130,9 +130,9 @@ SHOWN: Final = {
     "output_m": ("E", "Output [M tokens/month]"),
     "class_busy": ("F", "Busy replicas, mean"),
     "class_usd": ("G", "Charge [USD]"),
-    "per_computed": ("H", "Per M input computed"),
-    "per_input": ("I", "Per M input, cached included"),
-    "per_output": ("J", "Per M output"),
+    "per_computed": ("H", "USD per M input computed"),
+    "per_input": ("I", "USD per M input, cached included"),
+    "per_output": ("J", "USD per M output"),
 }
 TABLE: Final = WordedRows(
     (

@@ -28,7 +28,7 @@ COLUMNS: Final = (
     Column("Value", 12, "right"),
     Column("Unit", 13),
     Column("When it fails", 52),
-    Column("Where", 10),
+    Column("Where", 14),
     Column("Tolerance", 10, "right"),
     Column("Check", 9, "center"),
     Column("Not judged", 12, "center"),  # beside the printed area, as the next

@@ -74,7 +74,7 @@ COLUMNS: Final = (
     Column("Value", 13, "right"),
     Column("Unit", 13),
     Column("Meaning", 13),
-    *(Column("", 13) for _ in range(16)),
+    *(Column("", 14) for _ in range(16)),
     Column("Check", 9, "center"),
     Column("Inputs bad", 11.5, "center"),
     *(Column("", 11.5, "right") for _ in range(2 * len(TABLE.names) + 2)),
@@ -147,6 +147,8 @@ def _levels(ws: Worksheet) -> None:
     for row in LEVEL_TABLE.rows:
         put(ws, (row, 1), row - LEVELS_FIRST + 1, "Note", align="center")
     LEVEL_TABLE.write(ws)
+    for row in LEVEL_TABLE.rows:
+        ws[f"C{row}"].number_format = ws[f"D{row}"].number_format = "#,##0.00"
 
 
 def _contracts(ws: Worksheet) -> None:

@@ -75,6 +75,7 @@ def write(ws: Worksheet) -> None:
         "whose worst-case TPOT meets the target.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
+        landscape=False,
     )
     ws.row_dimensions[5].height = 46
     ws.print_title_rows = "1:3"

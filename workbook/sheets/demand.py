@@ -121,6 +121,9 @@ def write(ws: Worksheet) -> None:
     for name in ("requests_per_month", "prompt_tokens_per_month", "output_tokens_per_month"):
         for row in range(FIRST_MONTH, TOTAL_ROW + 1):
             ws[f"{PRINTED[name]}{row}"].number_format = MILLIONS
+    for name in ("mean_req_per_s", "design_req_per_s"):
+        for row in TABLE.rows:
+            ws[f"{PRINTED[name]}{row}"].number_format = "#,##0.00"
     color_words(ws, f"{KV_FIT}{FIRST_MONTH}:{KV_FIT}{LAST_MONTH}", {"fits": GOOD, "overflows": BAD})
     for row, text in enumerate(TEXTS, TOTAL_ROW + 1):
         long_text(ws, f"B{row}", text)

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.error_bands import CHAINS, KINDS
@@ -11,7 +10,7 @@ from capacity.published import COMPARED
 from capacity.refined import REFINED_INPUTS
 
 from ..check import Check
-from ..frame import FIRST_ROW, Column, frame, put, put_text
+from ..frame import FIRST_ROW, Column, frame, one_page, put, put_text
 from ..input_rows import choose
 from ..lines import long_text
 from ..style import color_checks
@@ -23,7 +22,6 @@ from .evidence_blocks import (
     CONTINGENCY_ROW,
     EVIDENCE,
     FLEET_ROWS,
-    NEAREST_FIRST,
     RUN_LAST,
     RUN_ROWS,
 )
@@ -92,8 +90,7 @@ def write(ws: Worksheet) -> None:
         long_text(ws, f"B{row}", text)
     write_nearest(ws, len(CHOSEN) + len(BAND_ROWS) + len(FLEET_ROWS) + 2)
     color_checks(ws, f"{CHECK}{FIRST_ROW}:{CHECK}{LAST}")
-    for last_of_page in (min(FLEET_ROWS.values()) - 2, NEAREST_FIRST - 2):
-        ws.row_breaks.append(Break(id=last_of_page))
+    one_page(ws)
     ws.print_area = f"A1:{CHECK}{LAST}"
 
 

@@ -122,6 +122,8 @@ def write(ws: Worksheet) -> None:
         if group == "Model":
             order = _selection(ws, order)
         section(ws, ROWS[names[0]] - 1, group, len(COLUMNS))
+        if group == "Hardware":
+            ws.row_breaks.append(Break(id=ROWS[names[0]] - 2))
         for name in names:
             order += 1
             note, where = notes[name], "Plan" if name in PLAN_ROWS else "Models or GPUs"
@@ -195,6 +197,11 @@ def _selection(ws: Worksheet, order: int) -> int:
     return order
 
 
+def switch_label(name: str) -> str:
+    """What a refinement is called, from the name of its switch."""
+    return " ".join({"kv": "KV", "flops": "FLOPs"}.get(word, word) for word in name.split("_"))
+
+
 def _chain(ws: Worksheet, order: int) -> int:
     ws.row_breaks.append(Break(id=ROWS["chain"] - 2))  # assumptions before, how they are used from here on
     section(ws, ROWS["chain"] - 1, "Chain, and the refinements of the refined one", len(COLUMNS))
@@ -202,7 +209,7 @@ def _chain(ws: Worksheet, order: int) -> int:
     choice_row(ws, ROWS["chain"], order + 1, "chain", "Chain that gives the results", "Seed", choices("chain"), note)
     for order, (name, words) in enumerate(SWITCHES.items(), order + 2):  # noqa: B020  # it goes on counting
         note = Note("Field notes of the project, 2026-11", _OURS, "medium", words)
-        label = f"Refinement: {name.replace('_', ' ')}"
+        label = f"Refinement: {switch_label(name)}"
         choice_row(ws, ROWS[name], order, name, label, "off", choices("switch"), note)
     _name(ws, "chain")
     return order

@@ -42,7 +42,7 @@ STEPS: Final = (
         step_named(
             f"tail_{k}",
             budget.contract_tail_usd,
-            f"Contract {k}: due behind the overlap",
+            f"Contract {k}: due after the overlap",
             contract_gpus=f"contract_{k}_gpus",
             usd_per_gpu_hour=f"contract_{k}_usd",
             start_month=f"contract_{k}_start",

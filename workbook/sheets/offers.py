@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.compare import ON_DEMAND
@@ -10,12 +11,15 @@ from capacity.selection import QUANTIZATIONS
 
 from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, header, put, put_text
+from ..style import format_of
 from . import gpus, inputs, prices, refined
 
 TITLE: Final = "Offers"
 KIND: Final = "working"
 PURPOSE: Final = "Which prices count; the median of each GPU's on-demand offers, with the date of the newest"
 FREE: Final = "free row"
+USD: Final = format_of("USD/GPU-h")
+DATE: Final = format_of("date")
 
 COLUMNS: Final = (
     Column("#", 5, "center"),
@@ -73,6 +77,7 @@ def write(ws: Worksheet) -> None:
         "reserved price is none. Illustrative as Prices are.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
+        landscape=False,
     )
     for letter in "JKLM":
         ws.column_dimensions[letter].width = 12
@@ -90,6 +95,7 @@ def write(ws: Worksheet) -> None:
     ws.row_dimensions[GPUS_FIRST - 1].height = 46
     for row in range(GPUS_FIRST, GPUS_LAST + 1):
         _gpu(ws, row, gpus.FIRST_ROW + row - GPUS_FIRST)
+    ws.row_breaks.append(Break(id=GPUS_FIRST - 2))
     ws.print_area = f"A1:M{GPUS_LAST}"
 
 
@@ -118,8 +124,8 @@ def _offer(ws: Worksheet, row: int, at: int) -> None:
     gpu = f'=IF(OR({currency}="",{currency}="USD"),T({price("gpu")}),"")'  # of no GPU where it is no price in USD
     put(ws, f"C{row}", gpu, "Calculation", align="left")
     low, high = price("usd_per_gpu_hour_low"), price("usd_per_gpu_hour_high")
-    put(ws, f"D{row}", f"=N({low})", "Calculation", "USD/GPU-h", "right")
-    put(ws, f"E{row}", f"=N({price('date')})", "Calculation", "date", "center")
+    put(ws, f"D{row}", f"=N({low})", "Calculation", "USD/GPU-h", "right", f"{USD};;")
+    put(ws, f"E{row}", f"=N({price('date')})", "Calculation", "date", "center", f"{DATE};;")  # 0: a free row
     one = f'ISNUMBER({low}),OR({high}="",{high}=D{row})'
     demand = f'SUBSTITUTE({price("commitment")},"-"," ")="{ON_DEMAND}"'
     names = gpus.cells("name")

@@ -173,6 +173,7 @@ def write(ws: Worksheet) -> None:
         "What a used GPU-hour of an owned node costs, from which life on it is less than rent, and when cash goes out.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
+        landscape=False,
     )
     ws.print_title_rows = "1:3"
     LINES.write(ws, NOTES)
@@ -235,7 +236,7 @@ def _lives(ws: Worksheet) -> None:
     _heads(ws, LIVES_FIRST - 1, texts, LIFE_TABLE.headers())
     for row in LIFE_TABLE.rows:
         put(ws, (row, 1), row - LIVES_FIRST + 1, "Note", align="center")
-        put(ws, f"B{row}", f"=A{row}", "Label", "years", "left").number_format = '0" years"'
+        put(ws, f"B{row}", f"=A{row}", "Label", "years", "left").number_format = '[=1]0" year";0" years"'
     LIFE_TABLE.write(ws)
 
 
@@ -277,6 +278,5 @@ def _charts(ws: Worksheet) -> None:
     }
     axes = ("Year [years]", "Cash [USD]")
     line_chart(ws, f"B{below + CHART_ROWS}", "Cash of owning and of renting", axes, years, totals)
-    for row in (STEPS_FIRST - 2, YEARS_FIRST - 3, below - 2, below + CHART_ROWS - 2):
-        ws.row_breaks.append(Break(id=row))
+    ws.row_breaks.append(Break(id=YEARS_FIRST - 3))
     ws.print_area = f"A1:{CHECK}{below + 2 * CHART_ROWS}"

@@ -206,6 +206,7 @@ def write(ws: Worksheet) -> None:
         "follows, and what is free for batch work.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
+        landscape=False,
     )
     ws.print_title_rows = "1:3"
     TOP.write(ws, NOTES)
@@ -224,7 +225,7 @@ def write(ws: Worksheet) -> None:
         put(ws, f"{SHARE}{row}", f"=Week!$H{_week_row(row)}", "Calculation", "count", "right")
         put(ws, f"{STANDING}{row}", f"={TOP.at('replicas')}", "Calculation", "replicas", "right")
     for row in (BEFORE_ROW, *TABLE.rows):
-        ws[f"{SHARE}{row}"].number_format = "0.##"
+        ws[f"{SHARE}{row}"].number_format = "0.00"
     TABLE.write(ws)
     SUMMARY.head(ws, STEPS_FIRST - 1, "Engines agree", "The week", "Value", "Unit", "In words")
     SUMMARY.write(ws, {})
@@ -266,6 +267,7 @@ def _chart(ws: Worksheet) -> None:
     lines = {words: f"{column}{FIRST_HOUR}:{column}{LAST_HOUR}" for words, column in columns.items()}
     axes = ("Hours of the week [h]", "Replicas [replicas]")
     line_chart(ws, f"B{below}", "Replicas by hour", axes, f"A{FIRST_HOUR}:A{LAST_HOUR}", lines)
-    for row in (STEPS_FIRST - 2, below - 1):  # no chart over two pages
+    tuesday, friday = (FIRST_HOUR + 24 * days - 1 for days in (2, 5))
+    for row in (tuesday, friday, STEPS_FIRST - 2):  # whole days, and the answer with its chart
         ws.row_breaks.append(Break(id=row))
     ws.print_area = f"A1:{CHECK}{below + CHART_ROWS}"

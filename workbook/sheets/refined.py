@@ -65,6 +65,8 @@ def write(ws: Worksheet) -> None:
     order = 0
     for title, entries in SECTIONS.items():
         section(ws, ROWS[entries[0].name] - 1, title, len(COLUMNS))
+        if title in ("Memory", "Fleet"):
+            ws.row_breaks.append(Break(id=ROWS[entries[0].name] - 2))
         for entry in entries:
             order += 1
             if isinstance(entry, Choice):
@@ -82,7 +84,8 @@ def _taken(ws: Worksheet) -> None:
     section(ws, FIRST_ROW, "Switches in force, and inputs used", len(COLUMNS))
     for order, name in enumerate(TAKEN, 1):
         if name in SWITCHES:
-            source, label = f'AND(chain="Refined",{inputs.cell(name)}="on")', name.replace("_", " ").capitalize()
+            source, label = f'AND(chain="Refined",{inputs.cell(name)}="on")', inputs.switch_label(name)
+            label = label[:1].upper() + label[1:]
             CHAIN.take(ws, name, order, source, label, f"switch {name} on {inputs.TITLE}, and the chain", "text")
         elif name in SHARED:
             CHAIN.share(ws, next(s for s in STEPS if s.name == name), order, audit.CHAIN)

@@ -82,8 +82,9 @@ def write(ws: Worksheet) -> None:
         "plan by them until you type over them.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
+        landscape=False,
     )
-    ws.row_dimensions[5].height = 32
+    ws.row_dimensions[5].height = 46
     ws.print_title_rows = "1:3"  # the header row is that of the first table only
     for i in range(_FIRST_WORKING, max(table.next_column for table in TABLES.values())):
         ws.column_dimensions[get_column_letter(i)].width = 11.5
@@ -94,9 +95,7 @@ def write(ws: Worksheet) -> None:
         color_checks(ws, column + rows.format(column))
     color_words(ws, KV_FIT + rows.format(KV_FIT), {"overflows": BAD, "weights": BAD})
     tornado.write(ws)
-    ws.row_breaks.append(Break(id=VARIED_HEAD["cache_hit"] - 1))
     ws.row_breaks.append(Break(id=VARIED_LAST))
-    ws.row_breaks.append(Break(id=tornado.LAST + 1))
     ws.print_area = f"A1:{CHECK}{tornado.LAST + CHART_ROWS + 4}"
 
 

@@ -13,7 +13,7 @@ from capacity.plan import INPUTS, SECTIONS, STEPS, Step
 
 from ..chain import guarded
 from ..check import Check
-from ..frame import FIRST_ROW, Column, frame, one_page, put, put_text
+from ..frame import FIRST_ROW, Column, frame, put, put_text
 from ..input_rows import bounds, passes, plain
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import inputs, refined
@@ -79,7 +79,7 @@ def write(ws: Worksheet) -> None:
     _fit(ws)
     _beside(ws)
     color_checks(ws, f"E{TAKEAWAY_FIRST}:E{TAKEAWAY_LAST}")
-    one_page(ws)
+    ws.page_setup.fitToHeight = 1
     ws.print_area = f"A1:I{LAST}"
 
 
@@ -174,6 +174,7 @@ def _beside(ws: Worksheet) -> None:
         formula = f'=PLAN("{name}",{rest})'
         _line(ws, row, f"{step.quantity}, by PLAN", formula, "", step.function.unit)
         put_text(ws, f"I{row}", formula, "Code")
+        ws.row_dimensions[row].height = 26
     _compare(ws)
 
 

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from openpyxl.worksheet.pagebreak import Break
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import budget
@@ -27,7 +26,7 @@ STEPS: Final = tuple(
     step_named(
         f"beyond_{k}",
         budget.contract_tail_usd,
-        f"Contract {k}: due behind the horizon",
+        f"Contract {k}: due beyond the horizon",
         contract_gpus=f"contract_{k}_gpus",
         usd_per_gpu_hour=f"contract_{k}_usd",
         start_month=f"contract_{k}_start",
@@ -56,7 +55,7 @@ NOTES: Final = {
     "yearly_price": "illustrative; contracts keep their price",
     "step_price": "a price list that changes, also in the middle of a contract",
     "running_share": "see Profile",
-    "contingency": "an assumption; Evidence and Budget show what the error band gives",
+    "contingency": "Evidence and Budget show what the error band gives",
 }
 COLUMNS: Final = columns("Terms of the budget")
 
@@ -67,14 +66,14 @@ def write(ws: Worksheet) -> None:
         ws,
         "What the budget is priced by",
         "On-demand GPU-hours follow the price path from the price on Inputs; a contract keeps its own price for all of "
-        "its hours. Demand comes from Demand.",
+        "its hours. The load is that of Demand.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
     ws.print_title_rows = "1:3"
     LINES.head(ws, TERMS_LAST + 2, "Engines agree", "Signed beyond the horizon", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)
-    ws.row_breaks.append(Break(id=TERMS_LAST + 1))
+    ws.page_setup.fitToHeight = 1
     ws.print_area = f"A1:{CHECK}{LINES.last}"
 
 

@@ -2,6 +2,10 @@
 
 from typing import Final
 
+from openpyxl.formatting.rule import Rule
+from openpyxl.styles import Font
+from openpyxl.styles.differential import DifferentialStyle
+from openpyxl.styles.numbers import NumberFormat
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.plan import INPUTS
@@ -25,7 +29,8 @@ PLACE, START, BELOW, ABOVE, AT_LOW, AT_HIGH = "NOPQRS"  # and of the sorted ones
 CHOSEN: Final = f"$N${MEASURE_ROW}"
 _LIST_FIRST: Final = MEASURE_ROW - 2
 LIST: Final = f"$U${_LIST_FIRST}:$U${_LIST_FIRST + len(MEASURES) - 1}"
-_ANY: Final = "#,##0.00"
+_USD: Final = '"$"#,##0.00'
+_TRIED: Final = "[>=100]#,##0;General"
 _NO_SWING: Final = "no output tokens"  # the one case in which a price has no number
 
 
@@ -45,6 +50,10 @@ def write(ws: Worksheet) -> None:
     header(ws, first - 1, [*_head("Largest swing first", names), *(Column(w, 0, "right") for w in working)])
     for row in range(first, last + 1):
         _rank(ws, row)
+    _shown(ws, f"C{first}:F{last}", f"{CHOSEN}=1", "#,##0")
+    unit = f"INDEX({_plans('$D')},${AT_LOW}{first})"
+    _shown(ws, f"G{first}:H{last}", f'{unit}="fraction"', "0.0%")
+    _shown(ws, f"G{first}:H{last}", f'LEFT({unit},3)="USD"', _USD)
     parts = {"Up to the bar": START, "Less than planned": BELOW, "More than planned": ABOVE}
     tornado_chart(
         ws,
@@ -86,6 +95,12 @@ def _selector(ws: Worksheet) -> None:
     ws.row_dimensions[MEASURE_ROW].height = 20
 
 
+def _shown(ws: Worksheet, cells: str, where: str, number_format: str) -> None:
+    """Numbers of a column whose unit depends on what is chosen or on what was varied."""
+    look = DifferentialStyle(numFmt=NumberFormat(numFmtId=200, formatCode=number_format), font=Font(color="000000"))
+    ws.conditional_formatting.add(cells, Rule(type="expression", formula=[where], dxf=look))
+
+
 def _plans(column: str) -> str:
     """A column of the plans above."""
     return f"{column}${FIRST_ROW}:{column}${VARIED_LAST}"
@@ -110,7 +125,7 @@ def _swing(ws: Worksheet, row: int, label: str) -> None:
         put(ws, f"{swing}{row}", formula, "Result", units[measure], "right")
     for column, place in zip((LOW, HIGH, SWING), range(3), strict=True):
         cells_ = [f"{columns[place]}{row}" for columns in SWINGS.values()]
-        put(ws, f"{column}{row}", _chosen(cells_), "Calculation", align="right").number_format = _ANY
+        put(ws, f"{column}{row}", _chosen(cells_), "Calculation", align="right").number_format = _USD
     # equal swings in the order of the table: a billionth apart
     put(ws, f"{KEY}{row}", f"=N({SWING}{row})+(1-A{row}/1E3)/1E6", "Calculation", align="right")
     ws.row_dimensions[row].height = 16
@@ -127,12 +142,19 @@ def _rank(ws: Worksheet, row: int) -> None:
     put(ws, f"B{row}", f"=INDEX({column('B')},${PLACE}{row})", "Result", align="left")
     low, base, high, swing = (f"{c}{row}" for c in "CDEF")
     for at, source in ((low, LOW), (high, HIGH), (swing, SWING)):
-        put(ws, at, f"=INDEX({column(source)},${PLACE}{row})", "Result", align="right").number_format = _ANY
+        put(ws, at, f"=INDEX({column(source)},${PLACE}{row})", "Result", align="right").number_format = _USD
     plan = _chosen([refined.cell(name) for name in MEASURES.values()])
-    put(ws, base, plan, "Calculation", align="right").number_format = _ANY
+    put(ws, base, plan, "Calculation", align="right").number_format = _USD
     for at, source, tried in ((AT_LOW, LOW_ROW, "G"), (AT_HIGH, HIGH_ROW, "H")):
         put(ws, f"{at}{row}", f"=INDEX({column(source)},${PLACE}{row})", "Calculation", align="right")
-        put(ws, f"{tried}{row}", f"=INDEX({_plans('$C')},${at}{row})", "Calculation", align="right")
+        put(
+            ws,
+            f"{tried}{row}",
+            f"=INDEX({_plans('$C')},${at}{row})",
+            "Calculation",
+            align="right",
+            number_format=_TRIED,
+        )
     at_low, at_high = (f"INDEX({_plans('$K')},${at}{row})" for at in (AT_LOW, AT_HIGH))
     put(ws, f"K{row}", f'=IF({at_low}="fits",{at_high},{at_low})', "Calculation", align="right")
     ends = f"{low}:{high}"
@@ -142,5 +164,5 @@ def _rank(ws: Worksheet, row: int) -> None:
         ABOVE: f"=IF(ISTEXT({swing}),0,MAX({ends})-N({base}))",
     }
     for at, formula in bar.items():
-        put(ws, f"{at}{row}", formula, "Calculation", align="right").number_format = _ANY
+        put(ws, f"{at}{row}", formula, "Calculation", align="right").number_format = _USD
     ws.row_dimensions[row].height = 16

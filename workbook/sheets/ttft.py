@@ -20,7 +20,7 @@ KIND: Final = "output"
 PURPOSE: Final = "Time to first token at 50%, 90% and 99% of requests: a closed loop of the batch, and open arrivals"
 
 CHECK: Final = "H"
-_PLACES: Final = {"1": "first percentile", "2": "second percentile", "3": "third percentile"}
+_PLACES: Final = {"1": "typical", "2": "high", "3": "tail"}
 STEPS: Final = (
     step_named("prompts_before", ttft.prompts_before),
     *(
@@ -58,7 +58,7 @@ NOTES: Final = {
     "ttft_burst": "fitted; vLLM 0.331, SGLang 0.719, TensorRT-LLM 0.193",
     "ttft_queue": "fitted; vLLM 0.054, SGLang 0.160, TensorRT-LLM 0.050",
     "prompt_cv": "0: all of one length; 1: spread by their mean",
-    "percentile_1": "the typical request",
+    "percentile_1": "half of them",
     "percentile_2": "9 in 10",
     "percentile_3": "99 in 100",
 }
@@ -88,6 +88,7 @@ def write(ws: Worksheet) -> None:
     LINES.write(ws, NOTES)
     for name in ("ttft_steps", "ttft_burst", "ttft_queue", "prompt_cv", "prompts_before"):
         ws[LINES.at(name).replace("$", "")].number_format = "0.000"
+    ws[LINES.at("prefill_busy", "E").replace("$", "")].value = "prefill load / replicas"
     for row, text in enumerate(TEXTS, LINES.last + 1):
         long_text(ws, f"B{row}", text)
     ws.print_area = f"A1:{CHECK}{LINES.last + len(TEXTS)}"

@@ -183,9 +183,8 @@ def write(ws: Worksheet) -> None:
     for column, (first, last) in itertools.product((INPUT_CHECK, CHECK), (_CEILING_ROWS, _FLEET_ROWS)):
         color_checks(ws, f"{column}{first}:{column}{last}")
     _charts(ws)
-    for row in (_STEPS_FIRST - 2, FLEETS_LAST + 1):
-        ws.row_breaks.append(Break(id=row))
-    ws.print_area = f"A1:{CHECK}{FLEETS_LAST + 2 * CHART_ROWS}"
+    ws.row_breaks.append(Break(id=_STEPS_FIRST - 2))
+    ws.print_area = f"A1:{CHECK}{FLEETS_LAST + 1 + CHART_ROWS}"
 
 
 def checks() -> tuple[Check, ...]:
@@ -285,4 +284,4 @@ def _charts(ws: Worksheet) -> None:
     below = FLEETS_LAST + 2
     bar_chart(ws, f"B{below}", "Cost by ceiling", cost_axes, ceilings, {"Cost [USD/h]": rows("cost_per_hour")})
     lines = {"First-order TTFT": rows("ttft_first_order_ms")}
-    line_chart(ws, f"B{below + CHART_ROWS}", "TTFT by ceiling", wait_axes, ceilings, lines)
+    line_chart(ws, f"G{below}", "TTFT by ceiling", wait_axes, ceilings, lines)

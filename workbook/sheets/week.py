@@ -16,7 +16,7 @@ PURPOSE: Final = "Load of each hour of a week: flat, office hours, consumer, and
 OWN, IN_USE, NAMES = "G", "H", "J"
 COLUMNS: Final = (
     Column("#", 6, "center"),
-    Column("Day", 14),
+    Column("Day", 18),
     Column("Hour from [h]", 9, "right"),
     *(Column(f"{name.capitalize()} [count]", 12, "right") for name in SHAPES),
     Column("In use [count]", 12, "right"),
@@ -38,8 +38,7 @@ def write(ws: Worksheet) -> None:
     frame(
         ws,
         "Hours of a week",
-        "Load of each hour in any unit: only the proportions count. Edit the own shape, e.g. with requests per hour "
-        "of last week, and choose it on Demand.",
+        "Only the proportions count. Type your requests per hour of a week under Own, and choose it on Demand.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
         landscape=False,
@@ -51,11 +50,11 @@ def write(ws: Worksheet) -> None:
         put(ws, (row, 3), hour, "Note", "h", "right").number_format = "0"
         for column, shape in enumerate(SHAPES.values(), 4):
             style = "Input" if column == len(SHAPES) + 3 else "Fact"
-            put(ws, (row, column), shape[row - FIRST_ROW], style, "count", "right").number_format = "0.##"
+            put(ws, (row, column), shape[row - FIRST_ROW], style, "count", "right").number_format = "0.00"
         load = f"INDEX(D{row}:{OWN}{row},{SHAPE_NUMBER})"  # a blank hour is not known: it is not an hour without load
         in_use = f'=IF(COUNTIF({load},">=0")=1,{load},NA())'
         put(ws, f"{IN_USE}{row}", in_use, "Calculation", "count", "right")
-        ws[f"{IN_USE}{row}"].number_format = "0.##"
+        ws[f"{IN_USE}{row}"].number_format = "0.00"
     for row, name in enumerate(SHAPES, FIRST_ROW):
         put_text(ws, f"{NAMES}{row}", name, "Label", "left")
     prompt = "load of the hour in any unit, >= 0; only the proportions count"
