@@ -15,6 +15,7 @@ import pytest
 import wine
 from office import Office, OfficeError, node, soffice, uno_python
 from office.own_server import Server, serving, xlwings_server
+from sheets import FourWays, edited_in_four_ways
 
 from addin import desktop
 from addin.libreoffice import build as build_extension
@@ -80,6 +81,14 @@ def office_without_addin() -> Iterator[Office]:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template workbook, built once; tests must not change it."""
     return build(tmp_path_factory.mktemp("template") / "capacity.xlsx")
+
+
+@pytest.fixture(scope="module")
+def four_ways(
+    request: pytest.FixtureRequest, template: Path, office_with_addin: Office, office_without_addin: Office
+) -> FourWays:
+    """The module's CASES, which are edits of the template, in both programs, with the functions and without."""
+    return edited_in_four_ways(template, office_with_addin, office_without_addin, request.module.CASES)
 
 
 @pytest.fixture(scope="session")

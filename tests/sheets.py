@@ -149,40 +149,58 @@ def edited_in_four_ways(
 ) -> FourWays:
     """The same for edits of any cells."""
     found: FourWays = {}
-    book = load_workbook(template)
     for name, office in (("office with", with_addin), ("office without", without_addin)):
-        office.open(template)
-        office.recalculate()
-        before, found[name] = office.cells(), {}
-        for case, edits in cases.items():
-            for (sheet, at), x in edits.items():
-                office.set(sheet, at, x)
-            found[name][case] = office.cells()
-            for sheet, at in edits:
-                put_back(office, book, sheet, at)
-        assert office.cells() == before, "the edits taken back give the first result again"
-        office.close()
+        with office.lent(template):
+            before, found[name] = office.cells(), {}
+            for case, edits in cases.items():
+                for (sheet, at), x in edits.items():
+                    office.set(sheet, at, x)
+                found[name][case] = office.cells()
+                for sheet, at in edits:
+                    put_back(office, held(template), sheet, at)
+            assert office.cells() == before, "the edits taken back give the first result again"
     for name, functions in (("formualizer with", True), ("formualizer without", False)):
         found[name] = {c: recalculate(template, functions=functions, changes=edits) for c, edits in cases.items()}
     return found
 
 
-@lru_cache(maxsize=2)
-def _opened(path: Path, modified_ns: int, functions: bool) -> tuple[Session, Workbook]:
-    """A file open for edits, and what its cells hold."""
+@lru_cache(maxsize=4)
+def _read(path: Path, modified_ns: int) -> Workbook:
+    return load_workbook(path)
+
+
+def held(path: Path) -> Workbook:
+    """What the cells of a file hold, as openpyxl reads it; tests must not change it."""
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _opened(path: Path, modified_ns: int, functions: bool) -> Session:
+    """A file open for edits."""
     session = Session(path, functions=functions)
     session.values()
-    return session, load_workbook(path)
+    return session
 
 
 def recalculate(path: Path, *, functions: bool = True, changes: Mapping[tuple[str, str], Any] | None = None) -> Values:
-    """As the package's own, from a file that stays open: only what an edit reaches is calculated again."""
-    session, book = _opened(path, path.stat().st_mtime_ns, functions)
-    for cell, value in (changes or {}).items():
-        session.set(cell, value)
+    """As the package's own, from a file that stays open: only what an edit reaches is calculated again.
+
+    The latest results are kept: many tests look at the same ones.
+    """
+    edits = tuple((*cell, type(x), x) for cell, x in (changes or {}).items())  # by type as well: 1 and True are equal
+    return dict(_recalculated(path, path.stat().st_mtime_ns, functions, edits))
+
+
+@lru_cache(maxsize=16)
+def _recalculated(
+    path: Path, modified_ns: int, functions: bool, edits: tuple[tuple[str, str, type, Any], ...]
+) -> Values:
+    session = _opened(path, modified_ns, functions)
+    for sheet, at, _, x in edits:
+        session.set((sheet, at), x)
     values = session.values()
-    for sheet, at in changes or {}:
-        session.set((sheet, at), book[sheet][at].value)
+    for sheet, at, *_ in edits:
+        session.set((sheet, at), _read(path, modified_ns)[sheet][at].value)
     return values
 
 

@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 from capacity.call import ExcelError
 from workbook.chain import ADDIN, NATIVE
-from workbook.recalculate import recalculate
 from workbook.sheets import budget, budget_blocks, demand_months, migration, terms
 from workbook.sheets.blocks import PLAN_ROWS
 from workbook.sheets.budget_months import PARTS, PRINTED, TABLE
@@ -263,11 +261,6 @@ def test_bad_inputs_show_no_result(edits: Values, template: Path) -> None:
 CASES: dict[str, Values] = {
     name: EDGES[name] for name in EDGES if name not in ("nothing reserved", "a ramp", "no cost")
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

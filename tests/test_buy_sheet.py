@@ -4,11 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 from capacity.call import ExcelError
-from workbook.recalculate import recalculate
 from workbook.sheets import buy
 from workbook.sheets.blocks import LOAD_SHARES, SHARES_FIRST
 
@@ -125,11 +123,6 @@ CASES: dict[str, Values] = {
     },
     "out of bounds": {at("api_cached_share"): 2.0},
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

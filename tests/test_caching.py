@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
-from workbook.recalculate import recalculate
 from workbook.sheets import caching
 from workbook.sheets.blocks import HIT_RATES, HITS_FIRST, HITS_LAST
 
@@ -187,11 +185,6 @@ CASES: dict[str, Values] = {
     "bad": {at("tool_s"): "long", ("Caching", "B20"): 2.0},
     "refined": cells({"cache_hit": 0.9}, {"attention_flops": True, "kv_layout": True, "fixed_time": True}),
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

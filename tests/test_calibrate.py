@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from office import Office
 from openpyxl import load_workbook
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
@@ -196,11 +195,6 @@ CASES: dict[str, Values] = {
     "no output": cells({"output_tokens": 0.0}, {}),
     "refined": cells({"batch": 32.0, "cache_hit": 1.0}, dict.fromkeys(("attention_flops", "fixed_time"), True)),
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -6,9 +6,8 @@ from typing import Any
 
 import openpyxl
 import pytest
-from office import Office
 from openpyxl import Workbook
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
@@ -176,11 +175,6 @@ CASES: dict[str, Values] = {
     },
     "plan edited": cells({"req_per_s": 80.0, "batch": 200.0, "cache_hit": 0.5}, {"attention_flops": True}),
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -5,13 +5,11 @@ from typing import Any
 
 import openpyxl
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, pattern, programs_differ
+from sheets import FourWays, Values, cells, engines_differ, pattern, programs_differ, recalculate
 
 from capacity import catalogue
 from capacity.call import ExcelError
 from capacity.compare import TPS, Option, compare, on_demand
-from workbook.recalculate import recalculate
 from workbook.sheets import checks, gpus, inputs, offers, option_cells, options, prices
 from workbook.sheets import compare as sheet
 from workbook.sheets.blocks import BATCH_LIMIT_ROW, OPTION_TPS
@@ -237,11 +235,6 @@ CASES: dict[str, Values] = {
     "a bad TP": {("Options", "B7"): 0.5},
     "native": {("Inputs", f"F{inputs.ENGINE_ROW}"): "Native", ("Options", f"C{BATCH_LIMIT_ROW}"): 100.0},
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
@@ -127,11 +126,6 @@ CASES: dict[str, Values] = {
     "does not fit": cells({"gpu_gb": 20.0}, {}),
     "refined": cells({"batch": 32.0}, dict.fromkeys(("attention_flops", "communication", "fixed_time"), True)),
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -4,6 +4,7 @@ With the same add-in state every cell of every sheet agrees; between the states 
 that show the add-in itself (its columns, the differences, version and engine) may differ.
 """
 
+from contextlib import nullcontext
 from datetime import datetime, time
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,10 @@ import openpyxl
 import pytest
 from office import Office
 from openpyxl.utils.datetime import to_excel
-from sheets import ADDIN_CELLS, put_back, recalculate, two_errors_beside_the_print
+from sheets import ADDIN_CELLS, held, put_back, recalculate, two_errors_beside_the_print
 
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, STEPS, plan
-from workbook.recalculate import Session
 from workbook.recalculate import recalculate as afresh
 from workbook.sheets import audit, batch, blocks, inputs
 
@@ -92,27 +92,20 @@ def address(name: str) -> tuple[str, str]:
     return "Inputs", f"F{inputs.ROWS[name]}"
 
 
-def as_opened(office: Office, path: Path) -> Values:
-    office.open(path)
-    office.recalculate()
-    return office.cells()
-
-
 @pytest.fixture(scope="module")
 def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> dict[str, list[Values]]:
     """Values of all formula cells, as built and after each change, in each of the four ways."""
     found: dict[str, list[Values]] = {}
-    book = openpyxl.load_workbook(template)
     for name, office in (("office with", office_with_addin), ("office without", office_without_addin)):
-        found[name] = [as_opened(office, template)]
-        for change in CHANGES:
-            for key, value in change.items():
-                office.set(*address(key), value)
-            found[name].append(office.cells())
-            for key in change:
-                put_back(office, book, *address(key))
-        assert not differing(office.cells(), found[name][0]), "the last value put back gives the first result again"
-        office.close()
+        with office.lent(template):
+            found[name] = [office.cells()]
+            for change in CHANGES:
+                for key, value in change.items():
+                    office.set(*address(key), value)
+                found[name].append(office.cells())
+                for key in change:
+                    put_back(office, held(template), *address(key))
+            assert not differing(office.cells(), found[name][0]), "the last value put back gives the first result again"
     for name, functions in (("formualizer with", True), ("formualizer without", False)):
         found[name] = [recalculate(template, functions=functions)]
         for change in CHANGES:
@@ -219,18 +212,18 @@ def test_any_edit_finds_the_add_in_missing(
 
 @pytest.mark.parametrize("engine", ["Native", "Add-in"])
 def test_engine_switch(engine: str, template: Path, office_with_addin: Office, office_without_addin: Office) -> None:
+    switch = ("Inputs", f"F{inputs.ENGINE_ROW}")
     for office, installed in ((office_with_addin, True), (office_without_addin, False)):
-        office.open(template)
-        office.set("Inputs", f"F{inputs.ENGINE_ROW}", engine)
-        office.recalculate()
-        gpus = office.value("Audit", f"F{audit.ROWS['gpus']}")
+        with office.lent(template):
+            office.set(*switch, engine)
+            gpus, master = office.value("Audit", f"F{audit.ROWS['gpus']}"), office.value("About", "B3")
+            put_back(office, held(template), *switch)
         if engine == "Add-in" and not installed:
             assert gpus == ExcelError("#NAME?")
-            assert "FAIL" in office.value("About", "B3")
+            assert "FAIL" in master
         else:
             assert gpus == 52
-            assert office.value("About", "B3") == "All checks PASS"
-        office.close()
+            assert master == "All checks PASS"
 
 
 def test_an_unknown_engine_is_refused(template: Path) -> None:
@@ -249,11 +242,8 @@ def test_formulas_to_paste_give_the_same_values(template: Path, office_with_addi
         text, value = (ws[f"{c}{audit.ROWS[step.name]}"].value for c in ("H", audit.VALUE))
         assert agree(office_with_addin.formula("Pasted", f"A{i}", text), value), text
     office_with_addin.close()
-    session = Session(template)
     pasted = {("Checks", f"P{i}"): ws[f"H{audit.ROWS[s.name]}"].value for i, s in enumerate(STEPS, 1)}
-    for cell, text in pasted.items():
-        session.set(cell, text)
-    values = session.values()
+    values = recalculate(template, changes=pasted)
     for cell, step in zip(pasted, STEPS, strict=True):
         assert agree(values[cell], ws[f"{audit.VALUE}{audit.ROWS[step.name]}"].value), step.name
 
@@ -283,24 +273,20 @@ def test_whatever_is_no_number_fails_in_words(
         ("Requests", "C6"): (("Requests", "E6"), ("Requests", "F6")),
     }
     office = {"office with": office_with_addin, "office without": office_without_addin}.get(program)
-    book = openpyxl.load_workbook(template)
-    if office is not None:
-        office.open(template)
-        office.recalculate()
-    for cell, (check, result) in cells.items():
-        # in LibreOffice TRUE in a cell that is formatted as a number is the number 1
-        for bad in ("sixty-five", "=NA()", "=1/0", None, *(() if office else (True,))):
-            if office is None:
-                values = recalculate(template, functions="without" not in program, changes={cell: bad})
-            else:
-                if isinstance(bad, str) and bad.startswith("="):
-                    office.formula(*cell, bad)
+    with office.lent(template) if office else nullcontext():
+        for cell, (check, result) in cells.items():
+            # in LibreOffice TRUE in a cell that is formatted as a number is the number 1
+            for bad in ("sixty-five", "=NA()", "=1/0", None, *(() if office else (True,))):
+                if office is None:
+                    values = recalculate(template, functions="without" not in program, changes={cell: bad})
                 else:
-                    office.set(*cell, bad)
-                values = office.cells()
-                put_back(office, book, *cell)
-            assert values[check] == "FAIL", (cell, bad)
-            assert values[result] == ExcelError("#N/A"), (cell, bad)
-            assert "FAIL" in values["About", "B3"], (cell, bad)
-    if office is not None:
-        office.close()
+                    if isinstance(bad, str) and bad.startswith("="):
+                        office.formula(*cell, bad)
+                    else:
+                        office.set(*cell, bad)
+                    wanted = (check, result, ("About", "B3"))
+                    values = {at: office.value(*at) for at in wanted}
+                    put_back(office, held(template), *cell)
+                assert values[check] == "FAIL", (cell, bad)
+                assert values[result] == ExcelError("#N/A"), (cell, bad)
+                assert "FAIL" in values["About", "B3"], (cell, bad)

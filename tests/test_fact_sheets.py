@@ -12,6 +12,7 @@ from configs import CATALOGUE
 from office import Office
 from openpyxl import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
+from sheets import recalculate
 
 from capacity import catalogue
 from capacity.call import ExcelError
@@ -20,7 +21,6 @@ from capacity.errors import CallError
 from capacity.families import model_facts
 from capacity.model_row import append, row
 from workbook.build import build
-from workbook.recalculate import Session
 from workbook.sheets import gpus, models, prices
 from workbook.sheets.facts import OWN_ROWS, Fact
 
@@ -141,11 +141,9 @@ def test_rules_that_are_formulas(
     at = f"{module.column(field)}{module.SHEET.first_own_row}"
     (rule,) = (v for v in book[sheet].data_validations.dataValidation if at in v.sqref)
     assert rule.type == "custom"
-    session = Session(template)
-    for name, value in typed.items():
-        session.set((sheet, f"{module.column(name)}{module.SHEET.first_own_row}"), value)
-    session.set((sheet, "BZ1"), f"={rule.formula1}")
-    assert session.values()[sheet, "BZ1"] is allowed
+    row = module.SHEET.first_own_row
+    changes = {(sheet, f"{module.column(name)}{row}"): value for name, value in typed.items()}
+    assert recalculate(template, changes=changes | {(sheet, "BZ1"): f"={rule.formula1}"})[sheet, "BZ1"] is allowed
 
 
 def test_every_other_rule_bounds_its_cells(book: Workbook) -> None:
@@ -206,12 +204,10 @@ LOOKUPS = {
 def test_two_programs_look_a_model_up(name: str, own_book: Path, office_without_addin: Office) -> None:
     """As formulas of other sheets do: by the ranges that the sheet's module gives, free rows included."""
     formula = f'=INDEX({models.cells("total_params")},MATCH("{name}",{models.cells("name")},0))'
-    session = Session(own_book)
-    session.set(("Checks", "P1"), formula)
-    assert session.values()["Checks", "P1"] == LOOKUPS[name]
-    office_without_addin.open(own_book)
-    assert office_without_addin.formula("Checks", "P1", formula) == LOOKUPS[name]
-    office_without_addin.close()
+    assert recalculate(own_book, changes={("Checks", "P1"): formula})["Checks", "P1"] == LOOKUPS[name]
+    with office_without_addin.lent(own_book):
+        assert office_without_addin.formula("Checks", "P1", formula) == LOOKUPS[name]
+        office_without_addin.set("Checks", "P1", None)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("x")'])

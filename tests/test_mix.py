@@ -6,8 +6,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
@@ -313,11 +312,6 @@ CASES: dict[str, Values] = {
     | edit(1, cache_hit=0.6)
     | cells({}, {"attention_flops": True, "kv_layout": True, "peak_residency": True, "communication": True}),
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

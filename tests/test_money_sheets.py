@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from office import Office
-from sheets import FourWays, Values, edited_in_four_ways, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, engines_differ, programs_differ, recalculate
 
 from capacity.call import ExcelError
 from workbook.sheets import commit_months, commit_tables, demand_months, own, profile
@@ -263,11 +262,6 @@ CASES: dict[str, Values] = {
     "owning": {("Own", f"C{own.LINES.rows[n]}"): x for n, x in {"capital_rate": 0.0, "life_years": 4.5}.items()},
     "never": {("Own", f"C{own.LINES.rows['load']}"): 0.2, ("Profile", "C6"): 30.0},
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

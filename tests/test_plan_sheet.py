@@ -5,12 +5,10 @@ from typing import Any
 
 import openpyxl
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
-from workbook.recalculate import recalculate
 from workbook.sheets import (
     batch,
     calibrate,
@@ -326,11 +324,6 @@ CASES: dict[str, Values] = {
     "a sparse model": OSS | cells({"peak_tflops": 4_000.0}, {}),
     "another model": typed(model="DeepSeek-R1", tp=8.0, node_gpus=3.0, target_ms=12.0),
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -13,7 +13,7 @@ import pytest
 from hostile import packed, parts_of
 from lxml import etree
 from office import Office
-from sheets import agree, put_back, recalculate
+from sheets import agree, held, put_back, recalculate
 
 import capacity
 from capacity.cli import main
@@ -126,18 +126,16 @@ def test_equals_what_libreoffice_shows(
 ) -> None:
     """The same edits typed into LibreOffice, which then saves the workbook in its own spelling."""
     office: Office = request.getfixturevalue("office_with_addin" if addin else "office_without_addin")
-    book = openpyxl.load_workbook(template)
-    office.open(template)
-    for number, (_, edits) in enumerate(list(EDITS.items())[addin::2]):
-        for name, x in edits.items():
-            formula = isinstance(x, str) and x.startswith("=")
-            (office.formula if formula else office.set)(*at(name), x)  # type: ignore[arg-type]  # a formula is text
-        own, path = office.cells(), tmp_path / f"{number}.xlsx"
-        office.store(path)
-        for name in edits:
-            put_back(office, book, *at(name))
-        compared(printed(path, capsys), own, edits)
-    office.close()
+    with office.lent(template):
+        for number, (_, edits) in enumerate(list(EDITS.items())[addin::2]):
+            for name, x in edits.items():
+                formula = isinstance(x, str) and x.startswith("=")
+                (office.formula if formula else office.set)(*at(name), x)  # type: ignore[arg-type]  # a formula is text
+            own, path = office.cells(), tmp_path / f"{number}.xlsx"
+            office.store(path)
+            for name in edits:
+                put_back(office, held(template), *at(name))
+            compared(printed(path, capsys), own, edits)
 
 
 def test_every_hosts_workbook_is_read(template: Path, macro_workbook: Path, tmp_path: Path) -> None:

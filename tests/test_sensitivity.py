@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 from capacity.call import ExcelError
 from workbook.sheets import tornado
@@ -198,11 +197,6 @@ CASES: dict[str, Values] = {
     "bad": typed("mfu", 0, 1.5),
     "refined": cells({"cache_hit": 0.9}, {"attention_flops": True, "kv_layout": True, "peak_residency": True}),
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -9,11 +9,10 @@ import pytest
 from office import Office
 from openpyxl.formula.translate import Translator
 from openpyxl.utils import get_column_letter
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, plan
-from workbook.recalculate import recalculate
 from workbook.sheets import inputs, takeaway
 from workbook.sheets.blocks import PLAN_ROWS
 
@@ -165,11 +164,6 @@ CASES: dict[str, Values] = {
     "other figures": typed(req_per_s=77.0, tp=4.0, batch=100.0, cache_hit=0.3, spares=2.0),
     "bad": typed(mfu=1.5),
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError, call
@@ -167,11 +166,6 @@ CASES: dict[str, Values] = {
     "nearly full": cells({"utilization": 0.99}, {}),
     "bad": {at("percentile_3"): 2.0},
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from office import Office
-from sheets import FourWays, Values, cells, edited_in_four_ways, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
@@ -196,11 +195,6 @@ CASES: dict[str, Values] = {
     "headroom": dict(zip(map(at, HEADROOM_INPUTS), (2.0, 4.0, 2.0, 4.0, 2.0, 3.5), strict=True)),
     "a region too many": {at("lost_regions"): 3.0},
 }
-
-
-@pytest.fixture(scope="module")
-def four_ways(template: Path, office_with_addin: Office, office_without_addin: Office) -> FourWays:
-    return edited_in_four_ways(template, office_with_addin, office_without_addin, CASES)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -53,7 +53,7 @@ class Session:
 
     def __init__(self, path: str | Path, *, functions: bool = True) -> None:
         path = Path(path)
-        self._formulas = dict.fromkeys(formula_cells(path))
+        self._formulas = {cell: _place(cell) for cell in formula_cells(path)}
         self._book = formualizer.Workbook.from_bytes(path.read_bytes(), config=_settings())
         if functions:
             for name in FUNCTIONS:
@@ -61,10 +61,10 @@ class Session:
 
     def set(self, cell: Cell, value: Any) -> None:
         """Change one cell."""
-        sheet, (row, column) = cell[0], openpyxl.utils.cell.coordinate_to_tuple(cell[1])
+        sheet, row, column = place = _place(cell)
         if isinstance(value, str) and value.startswith("="):
             self._book.set_formula(sheet, row, column, value)
-            self._formulas[cell] = None
+            self._formulas[cell] = place
         else:
             self._book.set_value(sheet, row, column, value)
             self._formulas.pop(cell, None)  # typed over
@@ -76,8 +76,13 @@ class Session:
     def values(self) -> dict[Cell, Any]:
         """Recalculate and read every formula cell."""
         self.calculate()
-        at = openpyxl.utils.cell.coordinate_to_tuple
-        return {(sheet, a): _from_engine(self._book.get_value(sheet, *at(a))) for sheet, a in self._formulas}
+        read = self._book.get_value
+        return {cell: _from_engine(read(*place)) for cell, place in self._formulas.items()}
+
+
+def _place(cell: Cell) -> tuple[str, int, int]:
+    """Sheet, row and column."""
+    return (cell[0], *openpyxl.utils.cell.coordinate_to_tuple(cell[1]))
 
 
 def _settings() -> formualizer.WorkbookConfig:

@@ -13,12 +13,14 @@ The office runs with a profile of its own, and with an empty folder of bundled e
 """
 
 import contextlib
+import functools
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -82,6 +84,7 @@ class Office:
         profile: instead of a fresh one. live: an add-in that does not answer is an error.
         """
         self._addin, self._beside, self._profile, self._live = addin, beside, profile, live
+        self._copies: dict[tuple[Path, int], Path] = {}  # of workbooks that are lent
 
     def __enter__(self) -> "Office":
         """With a fresh profile, what fails to start is started again; a profile that is given is itself on trial."""
@@ -102,7 +105,7 @@ class Office:
             raise OfficeError("LibreOffice, or a Python that can import uno, is not installed")
         with contextlib.ExitStack() as stack:
             scratch = tempfile.TemporaryDirectory(prefix="office-", ignore_cleanup_errors=True)
-            folder = Path(stack.enter_context(scratch))
+            folder = self._folder = Path(stack.enter_context(scratch))
             self._bundled, self._printed = folder / "bundled", folder / "stderr.txt"
             self._bundled.mkdir()
             if self._addin:
@@ -147,6 +150,19 @@ class Office:
     def open(self, path: str | Path) -> None:
         """Load a workbook in place of the current one. Cached values stay until `recalculate`."""
         self._ask("open", url=Path(path).resolve().as_uri())
+
+    @contextlib.contextmanager
+    def lent(self, path: Path) -> Iterator[None]:
+        """A workbook, calculated, that stays loaded for the next who borrows it: put back whatever you change.
+
+        After an exception it is loaded anew.
+        """
+        copy = self._copies.setdefault((path, path.stat().st_mtime_ns), self._folder / f"{len(self._copies)}.xlsx")
+        if not copy.exists():  # a copy, since a document that is open locks its file
+            shutil.copy(path, copy)
+        self._ask("take", url=copy.as_uri())
+        yield
+        self._ask("shelve", url=copy.as_uri())
 
     def new(self) -> None:
         """Start an empty workbook with one sheet, Sheet1."""
@@ -194,10 +210,10 @@ class Office:
     def cells(self) -> dict[tuple[str, str], Any]:
         """Every formula cell of the workbook: {(sheet, address): value}."""
         return {
-            (sheet, f"{get_column_letter(column + j + 1)}{row + i + 1}"): value
+            at: value
             for sheet, column, row, rows in self._ask("formula_cells")
-            for i, line in enumerate(_decode(rows))
-            for j, value in enumerate(line)
+            for ats, line in zip(_addresses(sheet, column, row, len(rows), len(rows[0])), _decode(rows), strict=True)
+            for at, value in zip(ats, line, strict=True)
         }
 
     def recalculate(self) -> float:
@@ -261,6 +277,13 @@ def _unpack(oxt: Path, bundled: Path) -> Path:
     with zipfile.ZipFile(oxt) as archive:
         archive.extractall(folder)
     return folder
+
+
+@functools.cache
+def _addresses(sheet: str, column: int, row: int, height: int, width: int) -> list[list[tuple[str, str]]]:
+    """The addresses of a rectangle; column and row are counted from 0. Each is made once."""
+    letters = [get_column_letter(column + j + 1) for j in range(width)]
+    return [[(sheet, f"{letter}{row + i + 1}") for letter in letters] for i in range(height)]
 
 
 def _decode(rows: list[list[Any]]) -> list[list[Any]]:

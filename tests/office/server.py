@@ -8,6 +8,7 @@ process of its own with nothing but the standard library. office/client.py is th
     values   number, text, null (blank) or {"error": "#NUM!"}
 """
 
+import gc
 import json
 import subprocess
 import sys
@@ -18,23 +19,13 @@ from pathlib import Path
 import uno
 from com.sun.star.beans import PropertyValue
 from com.sun.star.uno import Exception as UnoException
+from formula_cells import SHEET, FormulaCells, error
 
 START_WITHIN_S = 120
 STOP_WITHIN_S = 30
 RESTART = 81  # soffice's way of asking, after it has made a fresh profile, to be started again
-SCRATCH = "errors of the others"
-FORMULAS = 16  # com.sun.star.sheet.CellFlags.FORMULA
 CONTENTS = 1 | 2 | 4 | 16  # com.sun.star.sheet.CellFlags: value, date, text, formula; the style stays
 FILTERS = {".pdf": "calc_pdf_Export", ".xlsx": "Calc MS Excel 2007 XML", ".ods": "calc8"}
-ERRORS = {
-    503: "#NUM!",
-    519: "#VALUE!",
-    521: "#NULL!",
-    524: "#REF!",
-    525: "#NAME?",
-    532: "#DIV/0!",
-    32767: "#N/A",
-}
 
 
 class Program:
@@ -100,7 +91,8 @@ class Session:
 
     def __init__(self, program):
         self._program = program
-        self._document = None
+        self._document = self._cells = None
+        self._shelf = {}  # address -> what `open` makes of it
 
     def open(self, url):
         """Load a document in place of the current one."""
@@ -108,16 +100,37 @@ class Session:
         self._document = self._program.desktop.loadComponentFromURL(url, "_blank", 0, (_property("Hidden", True),))
         if self._document is None:
             raise RuntimeError(f"LibreOffice cannot open {url}")
+        self._cells = FormulaCells(self._document)
+
+    def take(self, url):
+        """The document that was shelved, in place of the current one; the first time it is loaded and calculated."""
+        self.close()
+        if url in self._shelf:
+            self._document, self._cells = self._shelf.pop(url)
+        else:
+            self.open(url)
+            self.recalculate()
+
+    def shelve(self, url):
+        """Put the current document aside for the next `take`, as it is."""
+        self._shelf[url] = self._document, self._cells
+        self._document = self._cells = None
 
     def close(self):
         """Close the document without saving it."""
         if self._document is not None:
             self._document.close(True)
-            self._document = None
+            self._document = self._cells = None
+
+    def end(self):
+        """Close what is open and what is shelved: an office that ends with a document open leaves its lock file."""
+        self.close()
+        for document, _ in self._shelf.values():
+            document.close(True)
 
     def sheets(self):
         """Names of the sheets."""
-        return self._document.Sheets.ElementNames
+        return [name for name in self._document.Sheets.ElementNames if name != SHEET]
 
     def add_sheet(self, name):
         """Append an empty sheet."""
@@ -153,38 +166,7 @@ class Session:
 
     def formula_cells(self):
         """Every formula cell: [sheet, first column, first row, rows of values] for each rectangle of them."""
-        found, unclear = [], []
-        for sheet in self._document.Sheets:
-            areas = sheet.queryContentCells(FORMULAS).getRangeAddresses()
-            if not areas:
-                continue
-            # all values in one request, and all errors in another: thousands of cells are read many times over
-            last = max(a.EndColumn for a in areas), max(a.EndRow for a in areas)
-            data = sheet.getCellRangeByPosition(0, 0, *last).getDataArray()
-            for a in areas:
-                rows = [list(data[i][a.StartColumn : a.EndColumn + 1]) for i in range(a.StartRow, a.EndRow + 1)]
-                found.append([sheet.Name, a.StartColumn, a.StartRow, rows])
-                unclear += [
-                    (rows[i], j, f"${sheet.Name!r}.{_column(a.StartColumn + j)}{a.StartRow + i + 1}")
-                    for i, row in enumerate(rows)
-                    for j, x in enumerate(row)
-                    if x is None or x == ""
-                ]
-        for (row, j, _), code in zip(unclear, self._errors([at for *_, at in unclear]), strict=True):
-            row[j] = "" if code is None else {"error": ERRORS.get(code, f"Err:{code}")}
-        return found
-
-    def _errors(self, cells):
-        """The code of each cell's error, None where there is none: asked by formulas on a sheet of their own."""
-        if not cells:
-            return []
-        sheets = self._document.Sheets
-        sheets.insertNewByName(SCRATCH, sheets.Count)
-        column = sheets.getByName(SCRATCH).getCellRangeByPosition(0, 0, 0, len(cells) - 1)
-        column.setFormulaArray([[f"=IFERROR(ERRORTYPE({at});0)"] for at in cells])
-        codes = [int(code) or None for (code,) in column.getDataArray()]
-        sheets.removeByName(SCRATCH)
-        return codes
+        return self._cells.read()
 
     def recalculate(self):
         """Calculate every formula again; seconds that it took."""
@@ -195,6 +177,7 @@ class Session:
     def store(self, url):
         """Save a copy, in the format that its extension names."""
         name = FILTERS[Path(url).suffix]
+        self._cells.forget()
         self._document.storeToURL(url, (_property("FilterName", name),))
 
     def functions(self, names):
@@ -232,15 +215,6 @@ def _values(area):
     ]
 
 
-def _column(index):
-    """The letters of a column, counted from 0."""
-    letters = ""
-    while index >= 0:
-        index, letter = divmod(index, 26)
-        letters, index = chr(65 + letter) + letters, index - 1
-    return letters
-
-
 def _data(cell):
     return cell.getDataArray()[0][0]
 
@@ -248,7 +222,7 @@ def _data(cell):
 def _value(cell, data):
     """A cell's value; its data alone does not tell an error, a blank and an empty text apart."""
     if code := cell.getError():
-        return {"error": ERRORS.get(code, f"Err:{code}")}
+        return error(code)
     return None if data == "" and not cell.getFormula() else data
 
 
@@ -260,6 +234,7 @@ def _description(properties):
 
 def serve(session):
     """Answer requests until stdin ends."""
+    gc.disable()  # it would look through each answer's tens of thousands of lists, of which none is in a circle
     for line in sys.stdin:
         request = json.loads(line)
         try:
@@ -267,7 +242,7 @@ def serve(session):
         except Exception as e:  # whatever UNO raises must reach the test, not end the session
             answer = {"failed": f"{type(e).__name__}: {str(e).partition(', traceback follows')[0]}"}
         print(json.dumps(answer), flush=True)
-    session.close()  # an office that ends with a document open leaves its lock file behind
+    session.end()
 
 
 if __name__ == "__main__":
