@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Sequence
+from copy import copy
 from datetime import date
 from importlib.resources import files
 from typing import Final, NamedTuple
@@ -115,7 +116,7 @@ def choice_row(
     """An input that is one of a list on the sheet; its value cell. follows: as for a number."""
     _texts(ws, row, order, (label, name, NO_LIMIT, NO_LIMIT, "text"), note)
     if follows:
-        put(ws, f"{FOLLOWS}{row}", f"={follows}", "Calculation", align="right")
+        shrink(put(ws, f"{FOLLOWS}{row}", f"={follows}", "Calculation", align="right"))
     else:
         put_text(ws, f"{FOLLOWS}{row}", "-", "Note", "right")
     put_text(ws, f"{WHOLE}{row}", "choice", "Note", "center")
@@ -127,6 +128,14 @@ def choice_row(
     return value
 
 
+def shrink(cell: Cell) -> Cell:
+    """Make a text as small as its cell needs it: a long name is read whole."""
+    fitting = copy(cell.alignment)
+    fitting.shrink_to_fit = True
+    cell.alignment = fitting
+    return cell
+
+
 def choose(
     ws: Worksheet, value: Cell, texts: tuple[str, str, str], choices: str, options: Sequence[str], check: str
 ) -> None:
@@ -135,6 +144,7 @@ def choose(
     texts: name, label and note; options: what the list holds, none where that is the names of another sheet.
     """
     name, label, note = texts
+    shrink(value)
     sheet = choices.partition("!")[0]
     put(ws, check, f'=IF(SUMPRODUCT(--({choices}={value.coordinate}))=1,"PASS","FAIL")', "Check")
     listed = f"{', '.join(options[:-1])} or {options[-1]}" if options else f"a name on the sheet {sheet}"

@@ -17,6 +17,7 @@ from ..style import color_checks
 from ..worded_rows import WordedRows
 from . import budget_months, demand_months
 from .budget_blocks import FIRST_MONTH, LAST_MONTH
+from .plan_rows import IS_REFUSED, say_refused
 
 TITLE: Final = "Actuals"
 KIND: Final = "output"
@@ -160,6 +161,7 @@ def write(ws: Worksheet) -> None:
         [*columns, *TABLE.headers()],
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.row_dimensions[5].height = 60
     for row in TABLE.rows:
         put(ws, (row, 1), row - FIRST_MONTH + 1, "Note", align="center")

@@ -28,7 +28,7 @@ from .budget_blocks import (
     TOTAL_ROW,
 )
 from .budget_months import BAD, CHECK, NODE_GPUS, PARTS, PRINTED, SHOWN, TABLE, TITLE
-from .plan_rows import IS_REFUSED
+from .plan_rows import IS_REFUSED, say_refused
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -119,6 +119,7 @@ def write(ws: Worksheet) -> None:
         [*columns, *TABLE.headers()],
         freeze=f"D{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"  # the header row is that of the months only
     ws.row_dimensions[5].height = 46
     for row in TABLE.rows:

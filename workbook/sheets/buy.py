@@ -19,6 +19,7 @@ from ..plan_table import PlanTable
 from ..style import color_checks
 from .batch import only_one_engine
 from .blocks import BUY_FIRST, LOAD_SHARES, SHARES_FIRST, planned
+from .plan_rows import IS_REFUSED, say_refused
 from .refined import cell as at
 
 TITLE: Final = "Buy or run"
@@ -149,6 +150,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"  # the header row is that of the first table only
     LINES.head(ws, LINES.last - len(STEPS), "Engines agree", "Bills and break-even", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)

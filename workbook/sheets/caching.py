@@ -22,6 +22,7 @@ from ..style import CAUTION, color_checks, color_words
 from . import refined
 from .batch import only_one_engine
 from .blocks import CACHING_LAST, HIT_RATES, HITS_FIRST, HITS_LAST
+from .plan_rows import IS_REFUSED, say_refused
 
 TITLE: Final = "Caching"
 KIND: Final = "output"
@@ -134,6 +135,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"  # the header rows are those of their tables
     LINES.head(ws, FIRST_ROW - 1, "Inputs bad", "Sessions and prefixes", "Value", "Unit", "Meaning")
     LINES.head(ws, _STEPS_FIRST - 1, "Engines agree", "Memory by step", "Value", "Unit", "In words")

@@ -19,7 +19,7 @@ from ..worded_rows import WordedRows
 from . import mix, mix_tables
 from .blocks import CLASSES, planned
 from .budget_blocks import CHARGES_FIRST, INVOICE_FIRST
-from .plan_rows import NOT_JUDGED
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = "Chargeback"
 KIND: Final = "output"
@@ -220,6 +220,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"
     LINES.head(ws, LINES.last - 1, "Engines agree", "Of the peak, on the mean", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)

@@ -41,6 +41,7 @@ from .commit_tables import (
     WEEK_FIRST,
 )
 from .money_blocks import CONTRACTS, CONTRACTS_FIRST
+from .plan_rows import IS_REFUSED, say_refused
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -91,6 +92,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"
     TOP.write(ws, NOTES)
     _levels(ws)

@@ -30,6 +30,7 @@ from .demand_months import (
     TOTAL_ROW,
 )
 from .money_blocks import DEMAND_FIRST, FIRST_MONTH_ROW, SHAPE_ROW, SHAPES
+from .plan_rows import IS_REFUSED, say_refused
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -89,6 +90,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"  # the header row is that of the inputs only
     _shape(ws)
     _first_month(ws)

@@ -21,7 +21,7 @@ from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import refined
 from .batch import only_one_engine
 from .blocks import LINK_FIRST, POOL_LAST, POOLS
-from .plan_rows import IS_REFUSED, NOT_JUDGED
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 from .pools import (
     AGREE,
     CHECK,
@@ -109,6 +109,7 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
     )
     ws.row_dimensions[5].height = 46
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"  # the header row is that of the first table only
     for row, label in enumerate(POOLS, FIRST_ROW):
         _pool(ws, row, label)

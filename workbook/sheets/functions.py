@@ -33,8 +33,8 @@ def write(ws: Worksheet) -> None:
     frame(
         ws,
         "Functions",
-        "Paste a formula into any cell and put your own cells in place of the figures. Without arguments a function "
-        "answers for the worked example.",
+        "With the functions installed: paste a formula into any cell, with your cells in place of the figures; without "
+        "arguments it answers for the worked example. Not installed (#NAME?): copy Take-away.",
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )

@@ -16,6 +16,7 @@ from . import terms
 from .budget_blocks import FIRST_MONTH, LAST_MONTH, MIGRATION_FIRST
 from .budget_months import BAD, HOURS, PRINTED
 from .budget_months import TITLE as BUDGET
+from .plan_rows import IS_REFUSED, say_refused
 
 TITLE: Final = "Migration"
 KIND: Final = "output"
@@ -95,6 +96,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"
     LINES.head(ws, _OLD_ROW - 1, "Engines agree", "Month by month, from Budget", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)

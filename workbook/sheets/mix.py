@@ -52,7 +52,7 @@ from .mix_tables import (
     Block,
 )
 from .mix_texts import CLASS_NOTE, HEADS, LAST_COLUMN, LINE_NOTES, WORK_NOTES, columns
-from .plan_rows import NOT_JUDGED
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = "Mix"
 KIND: Final = "output"
@@ -73,6 +73,7 @@ def write(ws: Worksheet) -> None:
     )
     for i in range(15, LAST_COLUMN):
         ws.column_dimensions[get_column_letter(i)].width = 11.5
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"  # the header row is that of the first table only
     for row in list(HEADS)[1:]:
         header(ws, row, columns(row))

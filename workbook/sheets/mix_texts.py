@@ -59,7 +59,12 @@ HEADS: Final = {
 }
 _TEXTS: Final = ("Class", "Pool", "Chunked", "State", "KV cache", "Meaning", "In words", "Unit", "Pools and chunks")
 _WIDTH: Final = 13.5
-_WIDE: Final = {"Class": 38, "Share of requests [fraction]": 20, "Cache hit [fraction]": 22}  # words stand below them
+_WIDE: Final = {
+    "Class": 38,
+    "Share of requests [fraction]": 20,
+    "Prompt [tokens]": 17,
+    "Cache hit [fraction]": 22,
+}  # words stand below them
 LAST_COLUMN: Final = max(block.tables[-1].next_column for block in BLOCKS)
 
 

@@ -13,6 +13,7 @@ from capacity.tpot import FAILS, MEASURE, SAFE
 
 from ..charts import bar_chart
 from ..frame import FIRST_ROW, Column, header, link, put, put_text
+from ..input_rows import shrink
 from ..lines import Lines, long_text
 from ..style import BAD, GOOD, color_words
 from . import audit, batch, evidence, refined
@@ -102,7 +103,7 @@ def headline(ws: Worksheet, lines: Lines) -> None:
         "G4": (f"={lines.at('usd_per_m_output')}", '"$"#,##0.0000" / M output"'),
     }
     for at, (formula, shape) in shown.items():
-        put(ws, at, formula, "Answer", align="left" if at == "B4" else "right").number_format = shape
+        shrink(put(ws, at, formula, "Answer", align="left" if at == "B4" else "right")).number_format = shape
     ws.row_dimensions[4].height = 30
     head_line(ws, lines, VERDICT)
 

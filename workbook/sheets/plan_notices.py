@@ -22,7 +22,9 @@ VERDICTS: Final = {SAFE: GOOD, MEASURE: CAUTION, FAILS: BAD}
 def head_line(ws: Worksheet, lines: Lines, verdict: int) -> None:
     """verdict: its row. The verdict, and what a reader of the figures must know first."""
     at, none, bad = f"C{LINE_ROW}", f'({KNOWN["refused"]}<>"")', f"({state_at(GIVEN)}>2)"
-    put(ws, at, f'="TPOT: "&IF({bad},"no result",CHOOSE(1+{none},C{verdict},"refused"))', "Result", align="right")
+    idle = KNOWN["no_load"]
+    why = f'CHOOSE(1+{none}+2*({idle}<>""),C{verdict},"refused",{idle},"refused")'
+    put(ws, at, f'="TPOT: "&IF({bad},"no result",{why})', "Result", align="right")
     looks = VERDICTS | dict.fromkeys(("no result", "refused"), BAD)
     color_words(ws, f"{at}:{at}", {f"TPOT: {word}": look for word, look in looks.items()})
     plain = f"{SENTENCES[0]}{LINE_ROW}"

@@ -19,6 +19,7 @@ from ..row_table import RowTable
 from ..sums import Sum
 from . import demand_months as months
 from .money_blocks import DAYS, PROFILE_FIRST, WEEK_LAST
+from .plan_rows import IS_REFUSED, say_refused
 from .week import cells as hours
 
 TITLE: Final = "Profile"
@@ -208,6 +209,7 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
         landscape=False,
     )
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"
     TOP.write(ws, NOTES)
     aligned = {"A": "center", "B": "left", "C": "left", CHECK: "center"}

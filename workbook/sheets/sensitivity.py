@@ -23,6 +23,7 @@ from ..style import BAD, color_checks, color_words
 from . import refined, tornado
 from .batch import only_one_engine
 from .blocks import SPREADS, VARIED_HEAD, VARIED_LAST, VARIED_ROWS
+from .plan_rows import IS_REFUSED, say_refused
 
 TITLE: Final = "Sensitivity"
 KIND: Final = "output"
@@ -65,7 +66,7 @@ COLUMNS: Final = (
     Column("Value", 25, "right"),
     Column("Unit", 12),
     Column("Spread [fraction]", 14, "right"),
-    *(Column(words, 14, "right") for words in SHOWN.values()),
+    *(Column(words, 18 if words.endswith("fit") else 14, "right") for words in SHOWN.values()),
     Column("KV cache", 26),
     Column("Input check", 9, "center"),
     Column("Check", 9, "center"),
@@ -85,6 +86,7 @@ def write(ws: Worksheet) -> None:
         landscape=False,
     )
     ws.row_dimensions[5].height = 46
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"  # the header row is that of the first table only
     for i in range(_FIRST_WORKING, max(table.next_column for table in TABLES.values())):
         ws.column_dimensions[get_column_letter(i)].width = 11.5

@@ -13,6 +13,7 @@ from ..check import Check
 from ..frame import FIRST_ROW, frame
 from ..lines import Lines, columns, long_text
 from .blocks import TTFT_LAST
+from .plan_rows import IS_REFUSED, say_refused
 from .utilization import NO_FLEET
 
 TITLE: Final = "TTFT"
@@ -83,6 +84,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
+    say_refused(ws, IS_REFUSED)
     ws.print_title_rows = "1:3"
     LINES.head(ws, STEPS_FIRST - 1, "Engines agree", "By step", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)
