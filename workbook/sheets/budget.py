@@ -106,7 +106,7 @@ TEXTS: Final = (
 
 def write(ws: Worksheet) -> None:
     """Write the sheet."""
-    wide = {QUARTER: 13, MONTH: 18, NODES: 9, "R": 13, AGAINST: 15}
+    wide = {QUARTER: 13, MONTH: 18, NODES: 9, "R": 14.5, AGAINST: 15}
     printed = [get_column_letter(i) for i in range(1, 25)]
     columns = [
         Column(HEADS[c], 5 if c == "A" else wide.get(c, 12.5), "center" if c in ("A", CHECK) else "right")

@@ -280,7 +280,7 @@ def _notes(ws: Worksheet) -> None:
         "their figures are illustrative. To plan one of them, type its inputs into Inputs.",
     )
     gpus, usd = refined.cell("gpus"), refined.cell("cost_per_hour")
-    text = f'="The plan itself, by the chain "&chain&": "&{gpus}&" GPUs, "&{usd}&" USD/h; all columns here: Seed"'
+    text = f'="The plan, by the chain "&chain&": "&{gpus}&" GPUs, $"&FIXED({usd},2)&" per hour; columns here: Seed"'
     put(ws, f"B{LAST + 2}", text, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)
 
 
