@@ -32,7 +32,7 @@ from capacity.call import ExcelError
 from capacity.plan import INPUTS, STEPS, plan
 from capacity.refined import REFINED_INPUTS, SWITCHES
 from capacity.units import UNITS
-from workbook import case_columns
+from workbook import case_columns, states
 from workbook.frame import FIRST_ROW
 from workbook.sheets import about as about_sheet
 from workbook.sheets import audit, blocks, checks, gpus, models, money_blocks, refined, refined_inputs, tornado
@@ -138,7 +138,7 @@ def test_07_same_columns_mean_the_same(book: Workbook) -> None:
 
 def test_08_flow_from_top_to_bottom(book: Workbook) -> None:
     order = book.sheetnames
-    watching = headers(book["Inputs"])[inputs_sheet.WATCHED_HEAD]  # every editable cell, for the add-in's detector
+    watching = states.WATCHED  # every editable cell, for the add-in's detector
     for ws, cell in formulas(book):
         if cell.row <= 5 or (ws.title == "Inputs" and cell.column_letter == watching):
             continue
@@ -326,7 +326,8 @@ def test_21_short_formulas_on_one_line(book: Workbook) -> None:
 
 def test_22_no_nested_if(book: Workbook) -> None:
     for ws, cell in formulas(book):
-        takes_an_engine = "NA()" in cell.value and "engine_active" in cell.value  # Value may nest two
+        engine = f"{states.SHEET}!${states.ENGINES}$" in cell.value or states.ENGINE in cell.value
+        takes_an_engine = engine and "NA()" in cell.value  # Value may nest two
         assert depth_of_ifs(cell) <= (2 if takes_an_engine else 1), (ws.title, cell.coordinate)
 
 
@@ -358,7 +359,8 @@ def test_27_errors_caught_only_in_the_detector(book: Workbook) -> None:
     catching = {"IFERROR", "IFNA", "ISERROR", "ISERR", "ISNA", "ERROR.TYPE", "AGGREGATE"}
     found = [(ws.title, cell.coordinate) for ws, cell in formulas(book) if catching & set(functions(cell))]
     sheet, _, at = book.defined_names["addin_version"].attr_text.replace("$", "").partition("!")
-    assert found == [(sheet, at)]
+    detectors = {c.coordinate for c in book[states.SHEET][states.VERSIONS] if c.row >= states.FIRST and c.value}
+    assert set(found) == {(sheet, at), *((states.SHEET, at) for at in detectors)}
 
 
 def header_above(cell: Cell) -> str:

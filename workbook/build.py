@@ -26,7 +26,7 @@ from capacity.writing import write_all
 from .charts import alt_text
 from .finish import finish
 from .recalculate import recalculate
-from .sheets import about, models, plan_sheet, refined_inputs
+from .sheets import about, inputs, models, plan_sheet, refined_inputs
 from .style import add_styles
 
 _EPOCH: Final = date(1970, 1, 1)
@@ -78,6 +78,7 @@ def compose(built: date, known_models: Table | None = None, constants: OwnConsta
     writers[refined_inputs.TITLE] = partial(refined_inputs.write, own=constants, built=built)
     for title, write in writers.items():
         write(sheets[title])
+    inputs.write_states(sheets[inputs.TITLE])
     book.active = sheets[plan_sheet.TITLE]
     sheets[plan_sheet.TITLE].sheet_view.tabSelected = True
     book.properties.creator = "llm-capacity"

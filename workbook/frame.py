@@ -17,6 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import __version__
 
+from . import states
 from .style import BAD, GOOD, color_words, format_of
 
 HEADER_ROW: Final = 5
@@ -116,6 +117,8 @@ def put(
     number_format: another than that of the unit.
     """
     cell: Cell = ws.cell(*(coordinate_to_tuple(at) if isinstance(at, str) else at))
+    if isinstance(value, str) and (states.ENGINE in value or states.VERSION in value):
+        value = states.own(ws, value)
     cell.value = value
     looks = _LOOKS.setdefault(ws.parent, {})
     look = (style, unit, align, number_format)

@@ -57,10 +57,6 @@ class Lines:
         self.last_input, self.last = rows[0] + len(inputs) - 1, rows[1] + len(steps) - 1
         self._first, self._first_step = rows
 
-    def cells(self, title: str) -> str:
-        """The cells of the inputs, from another sheet."""
-        return f"{title}!${VALUE}${self._first}:${VALUE}${self.last_input}"
-
     def at(self, name: str, column: str = VALUE) -> str:
         """Absolute address on the sheet itself."""
         return f"${column}${self.rows[name]}"

@@ -12,7 +12,6 @@ MEASUREMENTS: Final = "Measurements"
 # The plan's run on Evidence, in column C: what runs are compared by, and the kind of model.
 RUN_ROWS: Final = {name: FIRST_ROW + i for i, name in enumerate((*UNLIKE, "kind", *COMPARED))}
 CHOSEN: Final = ("engine", "run")  # typed on Evidence; all else is the plan's
-CHOSEN_CELLS: Final = f"{EVIDENCE}!$C${RUN_ROWS['engine']}:$C${RUN_ROWS['run']}"
 RUN_LAST: Final = max(RUN_ROWS.values())
 
 # The list of measurements: how far another name is away, the plan's run, then the published ones.

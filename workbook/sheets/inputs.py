@@ -14,18 +14,17 @@ from capacity.published import ENGINES as ENGINES_PUBLISHED
 from capacity.refined import SWITCHES
 from capacity.selection import FORMATS, KV_TYPES, NATIVE, QUANTIZATIONS
 
+from .. import states
 from ..frame import FIRST_ROW, HEADER_ROW, frame, grouped_rows, letter, put, put_text, section
 from ..input_rows import CHECK, COLUMNS, ROW_HEIGHT, SEED, VALUE, Note, choice_row, number_row, read_notes
 from ..lookups import of_inputs, peaks, row_of, stored_bytes, stored_format
 from ..style import CAUTION, color_checks, color_words
 from . import gpus, models
-from .blocks import PLAN_ROWS, WATCHED, planned
+from .blocks import PLAN_ROWS, planned
 
 TITLE: Final = "Inputs"
 KIND: Final = "input"
 PURPOSE: Final = "Every assumption with unit, bounds, source and check; chain, refinements and engine"
-NOT_INSTALLED: Final = "not installed"
-WATCHED_HEAD: Final = "Editable cells of other sheets"
 
 # Lists from which choices are taken: each stands on the sheet, to the right of the printed area.
 LISTS: Final[dict[str, tuple[str, ...]]] = {
@@ -46,9 +45,7 @@ DEFAULTS: Final = {
     "load_form": LISTS["load_form"][0],
 }
 ENGINES: Final = LISTS["engine"]
-LIST_COLUMNS: Final = dict(
-    zip((*LISTS, "bytes", "peak", "kv bytes", "watched"), [*"QRSTUVWXYZ", "AA", "AB"], strict=True)
-)
+LIST_COLUMNS: Final = dict(zip((*LISTS, "bytes", "peak", "kv bytes"), [*"QRSTUVWXYZ", "AA"], strict=True))
 SELECTION: Final = ("model", "gpu", "quantization", "kv_type")
 
 _LOAD, *_REST = INPUT_GROUPS.values()
@@ -132,13 +129,12 @@ def write(ws: Worksheet) -> None:
     _engine(ws, order)
     _state(ws)
     color_checks(ws, f"{CHECK}{FIRST_ROW}:{CHECK}{TOLERANCE_ROW}")
-    color_words(ws, f"{VALUE}{STATE_ROW}:{VALUE}{STATE_ROW + 3}", {NOT_INSTALLED: CAUTION})
+    color_words(ws, f"{VALUE}{STATE_ROW}:{VALUE}{STATE_ROW + 3}", {states.NOT_INSTALLED: CAUTION})
     ws.print_area = f"A1:{letter(COLUMNS, 'Note')}{STATE_ROW + 3}"
 
 
 def _lists(ws: Worksheet) -> None:
     heads = {"bytes": "Bytes per weight", "peak": "Peak by type [TFLOP/s]", "kv bytes": "Bytes per element"}
-    heads["watched"] = WATCHED_HEAD
     for name, letter_ in LIST_COLUMNS.items():
         ws.column_dimensions[letter_].width = 15
         row = PEAK_ROW - 1 if name == "peak" else HEADER_ROW
@@ -150,9 +146,6 @@ def _lists(ws: Worksheet) -> None:
     for name, figures in (("bytes", weights), ("kv bytes", list(KV_TYPES.values()))):
         for row, figure in enumerate(figures, FIRST_ROW):
             put(ws, f"{LIST_COLUMNS[name]}{row}", figure, "Reference figure", "B/param", "right")
-
-    for row, cells in enumerate(WATCHED, FIRST_ROW):
-        put(ws, f"{LIST_COLUMNS['watched']}{row}", f"=COUNTA({cells})", "Calculation", "count", "right")
 
 
 def _selection(ws: Worksheet, order: int) -> int:
@@ -232,26 +225,22 @@ def _state(ws: Worksheet) -> None:
     section(ws, STATE_ROW - 1, "State of the model (computed)", len(COLUMNS))
     first = ROWS[next(iter(INPUTS))]
     everything = f"{VALUE}{first}:{VALUE}{TOLERANCE_ROW}"
-    # CAPACITY_VERSION takes every input as its argument: in a file that was saved with the add-in and is opened without
-    # it, the first edit of any input then finds the add-in missing, and Auto falls to Native.
-    column = LIST_COLUMNS["watched"]
-    elsewhere = f"{column}{FIRST_ROW}:{column}{FIRST_ROW + len(WATCHED) - 1}"
-    watched = f"COUNTA({everything},{elsewhere})"
+    elsewhere = f"{states.WATCHED}{states.CORE_ROWS[0]}:{states.WATCHED}{states.CORE_ROWS[-1]}"
     version = f"{VALUE}{STATE_ROW}"
     facts = ROWS["params_b"]
     numbers = f"{VALUE}{facts}:{VALUE}{LAST}<>{SEED}{facts}:{SEED}{LAST}"
     load = f"{VALUE}{first}:{VALUE}{ROWS['cache_hit']}<>{SEED}{first}:{SEED}{ROWS['cache_hit']}"
-    states = (
+    computed = (
         (
             "addin_version",
             "Version of the add-in",
-            f'=IFERROR(CAPACITY_VERSION({watched}),"{NOT_INSTALLED}")',
-            "Asks the add-in for its version; depends on every input, so that it is asked again at each edit",
+            states.version(f"{everything},{elsewhere}"),
+            "Asks the add-in for its version again at each edit of the plan; other sheets have cells like this one",
         ),
         (
             "engine_active",
             "Engine in use",
-            f'=IF(engine="Auto",CHOOSE(1+({version}="{NOT_INSTALLED}"),"Add-in","Native"),engine)',
+            states.engine(version),
             "What the Value columns take",
         ),
         (
@@ -267,9 +256,18 @@ def _state(ws: Worksheet) -> None:
             "Above 0 every result shows #N/A",
         ),
     )
-    for name, label, formula, note in states:
+    for name, label, formula, note in computed:
         state_row(ws, ROWS[name], name, label, formula, note)
         _name(ws, name)
+
+
+def write_states(ws: Worksheet) -> None:
+    """Of the other sheets, version and engine: for the end, since they depend on what all formulas read."""
+    for column, head in states.HEADS.items():
+        ws.column_dimensions[column].width = 15
+        put_text(ws, f"{column}{HEADER_ROW if column == states.WATCHED else states.FIRST - 1}", head, "Column header")
+    for at, value in states.cells(ws.parent).items():
+        put(ws, at, value, "Calculation", align="left" if at.startswith(states.TITLES) else "right")
 
 
 def state_row(ws: Worksheet, row: int, name: str, label: str, formula: str, note: str) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from capacity.money_inputs import COMMIT_INPUTS, DEMAND_INPUTS, OWN_INPUTS, PROFILE_INPUTS
+from capacity.money_inputs import COMMIT_INPUTS, DEMAND_INPUTS, OWN_INPUTS
 
 from ..frame import FIRST_ROW
 
@@ -23,7 +23,6 @@ SHAPES: Final[dict[str, tuple[float, ...]]] = {
     "own": (1,) * _HOURS,
 }
 WEEK_LAST: Final = FIRST_ROW + _HOURS - 1
-WEEK_CELLS: Final = f"Week!$G${FIRST_ROW}:$G${WEEK_LAST}"
 
 # Demand: the shape, the first month, the shape's number, then the inputs that are numbers.
 SHAPE_ROW: Final = FIRST_ROW
@@ -31,13 +30,10 @@ FIRST_MONTH_ROW: Final = FIRST_ROW + 1
 SHAPE_NUMBER: Final = f"Demand!$C${FIRST_ROW + 2}"
 DEMAND_FIRST: Final = FIRST_ROW + 3
 DEMAND_LAST: Final = DEMAND_FIRST + len(DEMAND_INPUTS) - 1
-DEMAND_CELLS: Final = f"Demand!$C${SHAPE_ROW}:$C${DEMAND_LAST}"
 PROFILE_FIRST: Final = FIRST_ROW
-PROFILE_CELLS: Final = f"Profile!$C${FIRST_ROW}:$C${FIRST_ROW + len(PROFILE_INPUTS) - 1}"
 
 # Commit: prices, levels of whole nodes, then contracts: GPUs, start, term, ramp, USD/GPU-h, upfront, cancellable.
 COMMIT_FIRST: Final = FIRST_ROW
-COMMIT_CELLS: Final = f"Commit!$C${COMMIT_FIRST}:$C${COMMIT_FIRST + len(COMMIT_INPUTS) - 1}"
 LEVELS: Final = 20
 LEVELS_FIRST: Final = COMMIT_FIRST + len(COMMIT_INPUTS) + 3
 WEEK_LINES: Final = 11  # what follows for a week, between levels and contracts
@@ -50,24 +46,12 @@ CONTRACTS: Final = (
     ("Free 1", 0, 1, 1, 1, 0, 0, 0),
     ("Free 2", 0, 1, 1, 1, 0, 0, 0),
 )
-CONTRACT_CELLS: Final = f"Commit!$C${CONTRACTS_FIRST}:$I${CONTRACTS_FIRST + len(CONTRACTS) - 1}"
 
 # Own: inputs, then loads beside which a GPU-hour is shown by life.
 OWN_FIRST: Final = FIRST_ROW
 OWN_LAST: Final = OWN_FIRST + len(OWN_INPUTS) - 1
-OWN_CELLS: Final = f"Own!$C${OWN_FIRST}:$C${OWN_LAST}"
 OWN_STEPS: Final = 9
 OWN_LOADS: Final = {"low load": 0.4, "middle load": 0.7, "full load": 1}
 LOADS_ROW: Final = OWN_LAST + OWN_STEPS + 5
 LIVES: Final = 8  # years of life compared
 YEARS: Final = 12  # years of cash and P&L behind the purchase
-LOAD_CELLS: Final = f"Own!$C${LOADS_ROW}:$E${LOADS_ROW}"
-MONEY_CELLS: Final = (
-    WEEK_CELLS,
-    DEMAND_CELLS,
-    PROFILE_CELLS,
-    COMMIT_CELLS,
-    CONTRACT_CELLS,
-    OWN_CELLS,
-    LOAD_CELLS,
-)
