@@ -19,9 +19,10 @@ from openpyxl.worksheet.worksheet import Worksheet
 from capacity.call import ExcelError
 from capacity.plan import Result
 from capacity.refined import REFINED_INPUTS
+from workbook import states
 from workbook.build import build_date, compose
 from workbook.recalculate import Session
-from workbook.sheets import audit, inputs, order, refined, refined_inputs
+from workbook.sheets import about, audit, inputs, order, refined, refined_inputs
 
 Values = dict[tuple[str, str], Any]
 FourWays = dict[str, dict[str, Values]]  # program and state of the add-in -> case -> values of all formula cells
@@ -32,7 +33,19 @@ ADDIN_CELLS = {
     *((s.TITLE, f"{c}{r}") for s in (audit, refined) for c in (audit.ADDIN, audit.DIFF) for r in s.ROWS.values()),
     *((m.TITLE, at) for m in order.MODULES if hasattr(m, "addin_cells") for at in m.addin_cells()),
     *(("Inputs", f"F{inputs.STATE_ROW + i}") for i in (0, 1)),
+    *(
+        ("Inputs", f"{c}{states.FIRST + i}")
+        for c in (states.VERSIONS, states.ENGINES)
+        for i in range(len(about.SHEETS))
+    ),
 }
+
+
+def engine_of(sheet: str) -> tuple[str, str]:
+    """The cell that says which engine computes a sheet."""
+    if sheet in states.CORE:
+        return "Inputs", f"F{inputs.STATE_ROW + 1}"
+    return "Inputs", f"{states.ENGINES}{states.FIRST + list(about.SHEETS).index(sheet)}"
 
 
 def formulas(book: Workbook, *sheets: str) -> Iterator[tuple[Worksheet, Cell]]:
