@@ -133,6 +133,7 @@ def put(
             horizontal=align,
             vertical="center",
             wrap_text=cell.alignment.wrap_text,
+            shrink_to_fit=align == "right" and style == "Result",  # words in the place of a figure are read whole
             indent=1 if align == "left" else 0,
         )
     looks[look] = copy(cell._style)

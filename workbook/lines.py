@@ -14,7 +14,7 @@ from capacity.plan import Step
 
 from .chain import ADDIN, NATIVE, guarded
 from .frame import Column, header, put, put_text
-from .input_rows import bounds, passes, plain, shrink
+from .input_rows import bounds, passes, plain
 from .plan_table import elsewhere
 from .style import color_checks, gray_when
 from .sums import Sum, unit_of
@@ -124,7 +124,7 @@ class Lines:
             put(ws, f"{self.columns[engine]}{row}", self._formula(step, engine), "Calculation", unit, "right")
         a, b = (f"{self.columns[engine]}{row}" for engine in (ADDIN, NATIVE))
         value = f'=IF({self.stop()}>0,NA(),IF(engine_active="Native",{b},{a}))'
-        shrink(put(ws, f"{VALUE}{row}", value, "Result", unit, "right"))
+        put(ws, f"{VALUE}{row}", value, "Result", unit, "right")
         same = f"AND(T({a})=T({b}),ABS(N({a})-N({b}))<=tolerance*MAX(1,N({b})))"
         agree = f"{self.columns['agree']}{row}"
         alone = f'(addin_version="not installed")+{self.stop()}>0'

@@ -15,7 +15,7 @@ from ..chain import ADDIN, NATIVE
 from ..charts import CHART_ROWS, line_chart
 from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, header, put
-from ..input_rows import bounds, shrink
+from ..input_rows import bounds
 from ..lines import Lines, long_text
 from ..plan_table import PlanTable
 from ..style import CAUTION, color_checks, color_words
@@ -225,14 +225,14 @@ def _results(ws: Worksheet, row: int) -> None:
     put(ws, checked, f'=IF(({LINES.bad()}=0)*COUNT({b})=1,CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
     for name, column in RESULT.items():
         formula = f'=IF({checked}="FAIL",NA(),{TABLE.pick(name, row)})'
-        shrink(put(ws, f"{column}{row}", formula, "Result", TABLE.unit(name), "right"))
+        put(ws, f"{column}{row}", formula, "Result", TABLE.unit(name), "right")
         if name == "service_s":
             ws[f"{column}{row}"].number_format = "#,##0.00"
         agree = TABLE.same_words(name, row) if name == "binding" else TABLE.agree(name, row)
         put(ws, f"{AGREE[name]}{row}", only_one_engine(checked, agree), "Calculation", align="center")
     cost = RESULT["session_cost"]
     saved = f"=IF(ISTEXT({cost}{row}),{cost}{row},{cost}${HITS_FIRST}-{cost}{row})"
-    shrink(put(ws, f"{SAVED}{row}", saved, "Result", "USD/h", "right"))
+    put(ws, f"{SAVED}{row}", saved, "Result", "USD/h", "right")
     for column, name in ((WORK_GPUS, "work_replicas"), (SESSION_GPUS, "session_replicas")):
         gpus = f"=N({RESULT[name]}{row})*{refined.cell('tp')}"
         put(ws, f"{column}{row}", gpus, "Calculation", "GPUs", "right")
