@@ -56,6 +56,8 @@ TTFT_FITTED: Final[dict[str, Constant]] = {
         0.05227, "fraction", "share that queues: of the other prompts of a batch, those that a request waits for"
     ),
 }
+# Of all engines: fitted to TTFT by percentile, evidence.percentiles.
+TTFT_ECHO: Final = Constant(0.26, "fraction", "echo of the start: share of its burst that comes together again")
 
 
 def value(name: str) -> float:

@@ -131,6 +131,7 @@ def test_nothing_has_drifted(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr()
     assert printed.err == ""
     assert "all rows" in printed.out
+    assert "several at a time" in printed.out
     assert {s.dimension for s in baseline()} == set(validation.GROUPS)
 
 
@@ -166,12 +167,13 @@ def test_one_command_writes_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     shutil.copy(DATA / "constants.json", tmp_path)
     monkeypatch.setattr(fitting_script, "DATA", tmp_path)
     fitting_script.main()
-    for name in ("error_bands.csv", "published.csv", "validation.csv"):
+    for name in ("error_bands.csv", "published.csv", "validation.csv", "ttft_validation.csv"):
         with (tmp_path / name).open(newline="") as new, (DATA / name).open(newline="") as old:
             for a, b in zip(csv.DictReader(new), csv.DictReader(old), strict=True):
                 assert a.keys() == b.keys()
     made, there = (json.loads((folder / "constants.json").read_text()) for folder in (tmp_path, DATA))
     assert made["about"]["rows"] == there["about"]["rows"]
+    assert made["about"]["ttft_echo"] == there["about"]["ttft_echo"]
     assert made["constants"].keys() == there["constants"].keys()
 
 

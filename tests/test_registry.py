@@ -18,7 +18,7 @@ from capacity.arguments import REQUIRED, Number
 from capacity.caching import CACHING_INPUTS
 from capacity.calibration import CALIBRATION_INPUTS
 from capacity.chunked import CHUNK_INPUTS
-from capacity.constants import FITTED, TTFT_FITTED
+from capacity.constants import FITTED, TTFT_ECHO, TTFT_FITTED
 from capacity.demand import LOAD_INPUTS
 from capacity.disaggregated import POOL_INPUTS
 from capacity.headroom import HEADROOM_INPUTS
@@ -182,6 +182,8 @@ def test_defaults_are_examples() -> None:
         "prompt_cv": 0,
         **{argument: FITTED[constant].value for argument, constant in CONSTANT_ARGUMENTS.items()},
         **{argument: constant.value for argument, constant in TTFT_FITTED.items()},
+        "ttft_echo": TTFT_ECHO.value,
+        "startup_share": 0.1,
     }
     own = {"replica_gpus"}  # of one GPU unless said; the worked example's replica has two
     assert all(a.default in (REQUIRED, a.example) for n, each in arguments().items() for a in each if n not in own)

@@ -160,6 +160,7 @@ def validate(
         typer.echo(out.getvalue(), nl=False)
     else:
         _print_scores([score for score in now if whole or score.dimension != "series"])
+        _print_percentiles()
     found = drifts(now, baseline())
     for drift in found:
         typer.echo(str(drift), err=True)
@@ -176,3 +177,19 @@ def _print_scores(found: Sequence["Score"]) -> None:
         verdict = "OK" if score.ok else "look closer"
         table.add_row(score.group, score.metric, str(score.rows), *(f"{share:.1%}" for share in shares), verdict)
     show(table, "Median errors of predictions; within 20%: share of rows, leaving the model out.")
+
+
+def _print_percentiles() -> None:
+    from ..evidence.fit import published
+    from ..evidence.percentiles import percentile_baseline, percentile_scores
+    from ..tables import plain_table
+
+    found = percentile_scores(published())
+    table = plain_table("TTFT of closed loops at", "Runs", "Number", "Shipped", "Model left out", "Source left out")
+    for score in found:
+        errors = (score.shipped, score.left_out, score.source_out)
+        table.add_row(f"{score.percentile:.0%}", score.group, str(score.rows), *(f"{share:.1%}" for share in errors))
+    show(table, "Median errors of TTFT_CLOSED_MS with PROMPTS_BEFORE_AT.")
+    for now, before in zip(found, percentile_baseline(), strict=True):
+        if line := now.worse(before):
+            typer.echo(line, err=True)

@@ -25,6 +25,8 @@ from .cases import setup_of
 from .constants import TERMS, Fitted, as_text, shipped
 from .fitting import UNKNOWNS, Vector, constants_at, fit, left_out, predicted, rounded
 from .nearest import MEASURED, gpus_of
+from .percentiles import SCORES as PERCENTILE_SCORES
+from .percentiles import PercentileScore, fitted_echo, percentile_scores, runs
 from .prediction import Prediction, predict_rows
 from .rows import Row, read, rows
 from .seed import seed_figures
@@ -114,12 +116,14 @@ def main() -> None:
         "models": len(set(data.by("model"))),
         "errors": errors(data, predicted(data, *constants_at(x))),
         "errors_leaving_each_model_out": errors(data, others),
+        "ttft_echo": fitted_echo(runs(), *constants_at(x)),
     }
     (DATA / CONSTANTS).write_text(as_text(fitted_constants(data, x, about)), "utf-8")
     shipped.cache_clear()
     _write(BANDS, HEADER, band_rows(data, others) + seed_bands(data))
     _write(PUBLISHED, PUBLISHED_HEADER, published_rows(data))
     _write(SCORES, Score._fields, [score._asdict() for score in scores(data)])
+    _write(PERCENTILE_SCORES, PercentileScore._fields, [score._asdict() for score in percentile_scores(data)])
 
 
 def _write(file: str, header: Sequence[str], lines: Sequence[Mapping[str, Any]]) -> None:
