@@ -129,11 +129,12 @@ def put(
     if unit or number_format:
         cell.number_format = number_format or format_of(unit)
     if align:
+        figure = align == "right" and style in ("Result", "Calculation")
         cell.alignment = Alignment(
             horizontal=align,
             vertical="center",
             wrap_text=cell.alignment.wrap_text,
-            shrink_to_fit=align == "right" and style == "Result",  # words in the place of a figure are read whole
+            shrink_to_fit=figure,  # words in its place are read whole
             indent=1 if align == "left" else 0,
         )
     looks[look] = copy(cell._style)

@@ -17,11 +17,11 @@ KIND: Final = "control"
 PURPOSE: Final = "Reference of every function, with a formula to paste"
 COLUMNS: Final = (
     Column("#", 5, "center"),
-    Column("Function", 24),
+    Column("Function", 27),
     Column("Argument", 20),
     Column("Meaning", 62),
     Column("Unit", 14),
-    Column("Bounds", 26),
+    Column("Bounds", 34),
     Column("Default", 9, "right"),
     Column("Worked example", 22, "right"),
     Column("Formula to paste, with the worked example's figures", 58),
