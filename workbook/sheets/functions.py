@@ -11,6 +11,7 @@ from capacity.arguments import REQUIRED
 from capacity.registry import Function
 
 from ..frame import FIRST_ROW, Column, frame, put, put_text
+from ..style import format_of
 
 TITLE: Final = "Functions"
 KIND: Final = "control"
@@ -44,6 +45,12 @@ def write(ws: Worksheet) -> None:
     ws.print_area = f"A1:I{row - 1}"
 
 
+def _digits(example: object, unit: str) -> str:
+    """Decimals where the format of the unit would hide them: a count of 1.8 is not 2."""
+    hidden = isinstance(example, float) and not example.is_integer() and abs(example) < 1000
+    return "#,##0.00" if hidden and format_of(unit) == "#,##0" else ""
+
+
 def _function(ws: Worksheet, row: int, number: int, spec: Function) -> int:
     """One function: a band with its name, result and formula, then a row per argument. Returns the next free row."""
     for column in range(1, len(COLUMNS) + 1):
@@ -54,7 +61,7 @@ def _function(ws: Worksheet, row: int, number: int, spec: Function) -> int:
     put_text(ws, (row, 5), spec.unit, "Section", "left")
     put_text(ws, (row, 6), f"result: {spec.label}", "Section", "left")
     result = spec(*spec.examples)
-    shown = put(ws, (row, 8), result, "Section", spec.unit, "right")
+    shown = put(ws, (row, 8), result, "Section", spec.unit, "right", _digits(result, spec.unit))
     shown.alignment = Alignment(horizontal="right", vertical="center", wrap_text=spec.returns_text)
     put_text(ws, (row, 9), f"={spec.formula()}", "Code", "left")
     lines = max(len(spec.doc) / 60, len(spec.formula()) / 52, len(str(result)) / 24 if spec.returns_text else 1)
@@ -69,7 +76,8 @@ def _function(ws: Worksheet, row: int, number: int, spec: Function) -> int:
         put_text(ws, (row, 5), argument.unit, "Note", "left")
         put_text(ws, (row, 6), argument.bounds, "Note", "left")
         put(ws, (row, 7), default, "Note", align="right")
-        put(ws, (row, 8), argument.example, "Reference figure", argument.unit, "right")
+        digits = _digits(argument.example, argument.unit)
+        put(ws, (row, 8), argument.example, "Reference figure", argument.unit, "right", digits)
         if len(argument.meaning) > 62:
             ws.row_dimensions[row].height = 27
     if spec.vararg:
