@@ -1,6 +1,7 @@
 """Fixtures and helpers of all tests."""
 
 import contextlib
+import gc
 import os
 import shutil
 import subprocess
@@ -21,6 +22,10 @@ from addin import desktop
 from addin.libreoffice import build as build_extension
 from addin.server import build as build_project
 from workbook.build import build
+
+# A workbook is hundreds of thousands of objects, none of them garbage: the collector looked through them for a sixth
+# of the time.
+gc.set_threshold(200_000, 20, 20)
 
 
 def need(program: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from openpyxl.cell import Cell
 from openpyxl.formula import Tokenizer
 from openpyxl.formula.tokenizer import Token
 from openpyxl.formula.translate import Translator
-from openpyxl.utils import range_boundaries
+from openpyxl.utils import get_column_letter, range_boundaries
 from openpyxl.utils.cell import coordinate_to_tuple
 from openpyxl.worksheet.worksheet import Worksheet
 
@@ -56,8 +56,14 @@ def formulas(book: Workbook, *sheets: str) -> Iterator[tuple[Worksheet, Cell]]:
                 yield from ((ws, cell) for cell in row if cell.data_type == "f")
 
 
-def tokens(cell: Cell) -> list[Token]:
-    return list(Tokenizer(cell.value).items)
+def tokens(cell: Cell) -> tuple[Token, ...]:
+    return _tokens(cell.value)
+
+
+@cache
+def _tokens(formula: str) -> tuple[Token, ...]:
+    """Each of tens of thousands of formulas is read once, however many tests look at it."""
+    return tuple(Tokenizer(formula).items)
 
 
 def functions(cell: Cell) -> list[str]:
@@ -94,12 +100,12 @@ def references(book: Workbook, ws: Worksheet, cell: Cell) -> Iterator[tuple[str,
 
 def precedents(book: Workbook, ws: Worksheet, cell: Cell) -> set[tuple[str, str]]:
     """Cells that a formula reads."""
-    return {
-        (sheet, book[sheet].cell(row, column).coordinate)
-        for sheet, c1, r1, c2, r2 in references(book, ws, cell)
-        for row in range(r1, r2 + 1)
-        for column in range(c1, c2 + 1)
-    }
+    return set().union(*(_cells_of(*area) for area in references(book, ws, cell)))
+
+
+@cache
+def _cells_of(sheet: str, c1: int, r1: int, c2: int, r2: int) -> list[tuple[str, str]]:
+    return [(sheet, f"{get_column_letter(c)}{r}") for r in range(r1, r2 + 1) for c in range(c1, c2 + 1)]
 
 
 def pattern(cell: Cell) -> str:
@@ -168,7 +174,7 @@ def edited_in_four_ways(
             for case, edits in cases.items():
                 for (sheet, at), x in edits.items():
                     office.set(sheet, at, x)
-                found[name][case] = office.cells()
+                found[name][case] = office.cells() if edits else before
                 for sheet, at in edits:
                     put_back(office, held(template), sheet, at)
             assert office.cells() == before, "the edits taken back give the first result again"
