@@ -193,6 +193,12 @@ def held(path: Path) -> Workbook:
     return _read(path, path.stat().st_mtime_ns)
 
 
+def value_in(book: Workbook, sheet: str, at: str) -> Any:
+    """What a cell holds; one that is not there does not come to be, as it does when openpyxl is asked for it."""
+    cell = book[sheet]._cells.get(coordinate_to_tuple(at))
+    return None if cell is None else cell.value
+
+
 @lru_cache(maxsize=4)
 def _opened(path: Path, modified_ns: int, functions: bool) -> Session:
     """A file open for edits."""
@@ -219,13 +225,13 @@ def _recalculated(
         session.set((sheet, at), x)
     values = session.values()
     for sheet, at, *_ in edits:
-        session.set((sheet, at), _read(path, modified_ns)[sheet][at].value)
+        session.set((sheet, at), value_in(_read(path, modified_ns), sheet, at))
     return values
 
 
 def put_back(office: Office, book: Workbook, sheet: str, at: str) -> None:
     """What a cell held before, as openpyxl reads it: opening the file anew takes longer."""
-    value = book[sheet][at].value
+    value = value_in(book, sheet, at)
     if isinstance(value, str) and value.startswith("="):
         office.formula(sheet, at, value)
     else:

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openpyxl import load_workbook
-from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, held, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
@@ -26,7 +25,7 @@ def at(name: str) -> tuple[str, str]:
 
 def failing(template: Path, values: dict[tuple[str, str], Any]) -> set[str]:
     """The checks that do not pass."""
-    ws = load_workbook(template)["Checks"]
+    ws = held(template)["Checks"]
     rows = range(FIRST_ROW, checks.LAST + 1)
     return {ws[f"B{row}"].value for row in rows if values["Checks", f"{checks.CHECK}{row}"] != "PASS"}
 

@@ -7,7 +7,7 @@ from typing import Any
 import openpyxl
 import pytest
 from openpyxl import Workbook
-from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, held, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
@@ -100,7 +100,7 @@ def test_the_worked_example_stays(template: Path) -> None:
 
 def failed(template: Path, values: Values) -> set[str]:
     """Names of the checks that fail."""
-    book = openpyxl.load_workbook(template)
+    book = held(template)
     last = book["Checks"].max_row - 2
     return {book["Checks"][f"B{r}"].value for r in range(6, last + 1) if values.get(("Checks", f"K{r}")) == "FAIL"}
 

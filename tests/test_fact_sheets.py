@@ -12,7 +12,7 @@ from configs import CATALOGUE
 from office import Office
 from openpyxl import Workbook
 from openpyxl.worksheet.worksheet import Worksheet
-from sheets import recalculate
+from sheets import held, recalculate
 
 from capacity import catalogue
 from capacity.call import ExcelError
@@ -210,8 +210,23 @@ def test_two_programs_look_a_model_up(name: str, own_book: Path, office_without_
         office_without_addin.set("Checks", "P1", None)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("x")'])
-def test_no_text_becomes_a_formula(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", '=HYPERLINK("x")']
+
+
+@pytest.fixture(scope="module")
+def book_of_formulas(tmp_path_factory: pytest.TempPathFactory) -> Workbook:
+    """A workbook in whose free rows such a text came in all the same, one a row."""
+    table = catalogue.models()
+    blank = dict.fromkeys(table.columns)
+    ours = [{**blank, "name": text, "note": text, "source": text, "date": text} for text in FORMULAS]
+    known = catalogue.Table("model", table.columns, [*table.rows, *ours], {})
+    return openpyxl.load_workbook(build(tmp_path_factory.mktemp("formulas") / "own.xlsx", known))
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_text_becomes_a_formula(
+    text: str, book_of_formulas: Workbook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A file with such a text is refused; and where one came in all the same, its cell holds the text."""
     file = tmp_path / "own.csv"
     cell = text.replace('"', '""')
@@ -219,14 +234,9 @@ def test_no_text_becomes_a_formula(text: str, tmp_path: Path, capsys: pytest.Cap
     assert main(["build", str(tmp_path / "own.xlsx"), "--models", str(file)]) == 2
     assert "must not begin with =, +, - or @" in capsys.readouterr().err
     assert not (tmp_path / "own.xlsx").exists()
-    table = catalogue.models()
-    blank = dict.fromkeys(table.columns)
-    ours = {**blank, "name": text, "note": text, "source": text, "date": text}
-    known = catalogue.Table("model", table.columns, [*table.rows, ours], {})
-    ws = openpyxl.load_workbook(build(tmp_path / "own.xlsx", known))["Models"]
-    at = models.SHEET.first_own_row
+    at = models.SHEET.first_own_row + FORMULAS.index(text)
     for field in ("name", "note", "source", "date"):
-        found = ws[f"{models.column(field)}{at}"]
+        found = book_of_formulas["Models"][f"{models.column(field)}{at}"]
         assert (found.value, found.data_type, found.quotePrefix) == (text, "s", True)
 
 
@@ -251,4 +261,4 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(("title", "needed"), [("Models", "B, D, E, G, U, AD, AF"), ("GPUs", "B, D, G, H, L")])
 def test_a_sheet_says_what_a_plan_needs_of_a_free_row(title: str, needed: str, template: Path) -> None:
-    assert f"In a free row a plan needs columns {needed}" in str(openpyxl.load_workbook(template)[title]["A2"].value)
+    assert f"In a free row a plan needs columns {needed}" in str(held(template)[title]["A2"].value)

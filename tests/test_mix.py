@@ -4,9 +4,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
-from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, held, programs_differ, recalculate
 
 import capacity
 from capacity.call import ExcelError
@@ -225,7 +224,7 @@ def test_chunk_functions_by_hand() -> None:
 
 def test_the_chart_tells_two_series_apart(template: Path) -> None:
     """Requests beside work, each with a color and an entry in the legend."""
-    (chart,) = openpyxl.load_workbook(template)["Mix"]._charts
+    (chart,) = held(template)["Mix"]._charts
     assert [s.tx.v for s in chart.series] == ["Share of requests", "Share of work"]
     assert len({s.graphicalProperties.solidFill.srgbClr for s in chart.series}) == 2
     assert chart.legend is not None

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import openpyxl
 import pytest
 from plan_cells import DECODE, NA, OSS, PREFILL, of, shown, typed, words
-from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, held, programs_differ, recalculate
 
 import capacity
 from workbook.sheets import inputs, plan_answer, plan_rows, plan_sheet, utilization
@@ -13,7 +12,7 @@ from workbook.sheets.blocks import PLAN_ROWS
 
 
 def test_it_is_the_first_screen(template: Path) -> None:
-    book = openpyxl.load_workbook(template)
+    book = held(template)
     assert book.active is not None
     assert book.active.title == "Plan"
     assert [ws.title for ws in book if ws.sheet_view.tabSelected] == ["Plan"]

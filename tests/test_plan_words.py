@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
 from plan_cells import NA, OSS, shown, typed, words
-from sheets import Values, cells, recalculate
+from sheets import Values, cells, held, recalculate
 
 from capacity.call import ExcelError
 from workbook.sheets import batch, calibrate, checks, mix_tables, plan_answer, plan_rows, plan_sheet, utilization
@@ -98,7 +97,7 @@ def test_the_head_names_the_verdict_and_what_the_month_bills(template: Path) -> 
     values = shown(template)
     assert values["C3"] == "TPOT: needs a measurement"
     assert values["E3"].startswith("the month bills GPUs alone, whole nodes $143,178; per M tokens at peak load")
-    book = openpyxl.load_workbook(template)
+    book = held(template)
     assert [book["Plan"][at].number_format for at in ("B4", "C4")] == [
         '[=1]#,##0" GPU";#,##0" GPUs"',
         '[=1]"in "#,##0" node";"in "#,##0" nodes"',
@@ -168,7 +167,7 @@ def test_a_plan_that_is_refused_has_no_fleet_anywhere(why: str, template: Path) 
     assert (values["Batch", f"{batch.RESULT['gpus']}6"] == NA) == bool(own)
     gpus = mix_tables.POOL_BLOCK.at("gpus", mix_tables.POOLS_FIRST)
     assert (values["Mix", gpus] == NA) == (why == "weights do not fit")  # its classes have prompts of their own
-    named = openpyxl.load_workbook(template)["Checks"]
+    named = held(template)["Checks"]
     failing = {named[f"B{row}"].value for row in range(6, checks.LAST + 1) if values["Checks", f"K{row}"] != "PASS"}
     assert "Resident sequences left beside the batch" in failing  # other sheets are not judged
     assert not [quantity for quantity in failing if quantity.endswith("rows that fail")]

@@ -9,7 +9,7 @@ import pytest
 from office import Office
 from openpyxl.formula.translate import Translator
 from openpyxl.utils import get_column_letter
-from sheets import FourWays, Values, cells, engines_differ, programs_differ, recalculate
+from sheets import FourWays, Values, cells, engines_differ, held, programs_differ, recalculate
 
 from capacity.call import ExcelError
 from capacity.plan import INPUTS, plan
@@ -29,7 +29,7 @@ def shown(template: Path, changes: Values | None = None) -> dict[str, Any]:
 
 def copied(template: Path, budget: Path, by: tuple[int, int]) -> Path:
     """The block, pasted somewhere else in another workbook: rows and columns further on."""
-    ws = openpyxl.load_workbook(template)["Take-away"]
+    ws = held(template)["Take-away"]
     book = openpyxl.Workbook()
     sheet = book.active
     assert sheet is not None
@@ -75,7 +75,7 @@ def test_a_copy_computes_in_libreoffice(template: Path, tmp_path: Path, office_w
 
 def test_the_block_refers_to_nothing_but_itself(template: Path) -> None:
     first, last = takeaway.BLOCK.split(":")
-    for row in openpyxl.load_workbook(template)["Take-away"][first:last]:
+    for row in held(template)["Take-away"][first:last]:
         for cell in row:
             if cell.data_type == "f":
                 bare = re.sub(r'"[^"]*"', "", cell.value)
@@ -141,7 +141,7 @@ def test_a_batch_over_the_pool_on_inputs_too_is_no_difference(template: Path) ->
 
 
 def test_the_subtitle_says_that_it_keeps_its_figures(template: Path) -> None:
-    subtitle = openpyxl.load_workbook(template)["Take-away"]["A2"].value
+    subtitle = held(template)["Take-away"]["A2"].value
     assert subtitle.endswith(
         "It starts as the worked example and keeps its figures until they are typed over: it does not follow Plan."
     )
