@@ -18,6 +18,7 @@ from capacity.call import ExcelError
 from capacity.plan import plan
 from workbook.build import build, compose
 from workbook.finish import finish
+from workbook.package import Package
 from workbook.recalculate import recalculate
 from workbook.sheets import about, audit
 
@@ -90,19 +91,18 @@ def test_an_unwritable_path_leaves_nothing_behind(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_finish_refuses_a_value_that_no_cell_can_hold(tmp_path: Path) -> None:
-    plain = tmp_path / "plain.xlsx"
-    compose(date(2026, 11, 29)).save(plain)
-    values = recalculate(plain)
+def test_finish_refuses_a_value_that_no_cell_can_hold() -> None:
+    plain = Package.of(compose(date(2026, 11, 29)))
     with pytest.raises(TypeError, match="which no cell can hold"):
-        finish(plain, tmp_path / "out.xlsx", dict.fromkeys(values))
+        finish(plain, dict.fromkeys(plain.formula_cells()))
 
 
 def test_finish_writes_errors_as_error_values(tmp_path: Path) -> None:
-    plain, out = tmp_path / "plain.xlsx", tmp_path / "out.xlsx"
+    out = tmp_path / "out.xlsx"
     book = compose(date(2026, 11, 29))
-    book.save(plain)
-    finish(plain, out, recalculate(plain, functions=False), ["a text"] * sum(len(ws._charts) for ws in book))
+    plain = Package.of(book)
+    texts = ["a text"] * sum(len(ws._charts) for ws in book)
+    out.write_bytes(finish(plain, recalculate(plain, functions=False), texts))
     cell = openpyxl.load_workbook(out, data_only=True)["Audit"][f"D{audit.ROWS['gpus']}"]
     assert (cell.value, cell.data_type) == ("#NAME?", "e")
     assert recalculate(out, functions=False)["Audit", cell.coordinate] == ExcelError("#NAME?")

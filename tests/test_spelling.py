@@ -1,5 +1,6 @@
 """How each host stores a call of our functions: in single formulas, and in everything that a workbook holds."""
 
+import io
 import re
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from capacity.registry import FUNCTIONS
 from capacity.spelling import HOSTS, host, spell, stored_name
 from workbook.build import build
 from workbook.finish import finish
+from workbook.package import Package
 
 OFFICE_JS = [name for name, host in HOSTS.items() if host.prefix]
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
@@ -118,7 +120,7 @@ def test_the_workbook_is_spelled_and_otherwise_the_same(
     assert audited(path) == "expected to open cleanly"
 
 
-def test_formulas_outside_of_cells(tmp_path: Path) -> None:
+def test_formulas_outside_of_cells() -> None:
     """Defined names, conditional formats and validations hold formulas, too."""
     book = openpyxl.Workbook()
     ws = book.active
@@ -126,9 +128,7 @@ def test_formulas_outside_of_cells(tmp_path: Path) -> None:
     book.defined_names["fleet"] = DefinedName("fleet", attr_text="GPUS(Sheet!$A$1,2)")
     ws.conditional_formatting.add("A1", FormulaRule(["GPUS(A1,1)>2"]))
     ws.add_data_validation(DataValidation("decimal", formula1="GPUS(1,1)", formula2="GPUS(9,9)", sqref="B1"))
-    book.save(tmp_path / "plain.xlsx")
-    finish(tmp_path / "plain.xlsx", tmp_path / "ready.xlsx", {("Sheet", "A1"): 2.0}, host="lite")
-    read = openpyxl.load_workbook(tmp_path / "ready.xlsx")
+    read = openpyxl.load_workbook(io.BytesIO(finish(Package.of(book), {("Sheet", "A1"): 2.0}, host="lite")))
     sheet = read["Sheet"]
     assert [sheet[a].value for a in ("A1", "A2", "A3")] == ["=_xldudf_GPUS(1,2)", "'=GPUS(1,2)", "text GPUS(1,2)"]
     assert read.defined_names["fleet"].value == "_xldudf_GPUS(Sheet!$A$1,2)"

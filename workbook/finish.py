@@ -5,9 +5,9 @@ blanks. It also writes texts inline and the children of a font in another order 
 rewrites on the first save. Saving the file with openpyxl again undoes all of this.
 """
 
+import io
 import zipfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from lxml import etree
@@ -16,7 +16,7 @@ from capacity.call import ExcelError
 from capacity.spelling import host as host_named
 from capacity.spelling import spell
 
-from .package import MAIN, RELATIONS, Cell, q, sheet_parts
+from .package import MAIN, RELATIONS, Cell, Package, q, sheet_parts
 
 _FONT_ORDER: Final = (
     *("b", "i", "strike", "condense", "extend", "outline", "shadow", "u", "vertAlign"),
@@ -28,18 +28,15 @@ _WITH_FORMULAS: Final = ("xl/workbook.xml", "xl/worksheets/", "xl/tables/")
 _CALC_ENGINE: Final = "191029"  # Excel's calculation engine since 2019: an older number makes it recalculate on opening
 
 
-def finish(
-    source: Path, target: Path, values: Mapping[Cell, Any], alt_texts: Sequence[str] = (), host: str = "desktop"
-) -> None:
-    """Copy a workbook, filling each formula cell's cached value and spelling formulas as the host stores them.
+def finish(package: Package, values: Mapping[Cell, Any], alt_texts: Sequence[str] = (), host: str = "desktop") -> bytes:
+    """The finished file: each formula cell's cached value filled in, formulas spelled as the host stores them.
 
     alt_texts are the charts' in order of sheets.
     """
-    with zipfile.ZipFile(source) as zipped:
-        parts = {info.filename: zipped.read(info) for info in zipped.infolist()}
+    parts = dict(package.parts)
     texts: dict[str, int] = {}
     for sheet, part in sheet_parts(parts).items():
-        tree = etree.fromstring(parts[part])
+        tree = package.sheets[sheet]
         for cell in tree.iter(q("c")):
             if cell.find(q("f")) is not None:
                 _fill(cell, values[sheet, cell.get("r")])
@@ -53,20 +50,23 @@ def finish(
     parts["xl/workbook.xml"] = _trust_results(parts["xl/workbook.xml"])
     if host_named(host).prefix:
         _spell(parts, host)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as zipped:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, data in parts.items():
             zipped.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
 
 
 def _fill(cell: Any, value: Any) -> None:
-    for old in cell.findall(q("v")):
-        cell.remove(old)
     kind, text = _encode(value)
     if kind:
         cell.set("t", kind)
     else:
         cell.attrib.pop("t", None)
-    etree.SubElement(cell, q("v")).text = text or None
+    result = cell.find(q("v"))
+    if result is None:
+        result = etree.SubElement(cell, q("v"))
+    result.text = text or None
 
 
 def _encode(value: Any) -> tuple[str, str]:
@@ -86,9 +86,9 @@ def _share(cell: Any, texts: dict[str, int]) -> None:
     """Move an inline text into the table of shared strings."""
     inline = cell.find(q("is"))
     text = "".join(inline.itertext())
-    cell.remove(inline)
+    inline.clear()
+    inline.tag, inline.text = q("v"), str(texts.setdefault(text, len(texts)))
     cell.set("t", "s")
-    etree.SubElement(cell, q("v")).text = str(texts.setdefault(text, len(texts)))
 
 
 def _add_shared_strings(parts: dict[str, bytes], texts: Mapping[str, int]) -> None:

@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -88,10 +87,7 @@ def one_page(ws: Worksheet) -> None:
 def header(ws: Worksheet, row: int, columns: Iterable[Column], first: int = 1) -> None:
     """A header row from a column on, aligned like the cells below it."""
     for i, column in enumerate(columns, first):
-        cell = put(ws, (row, i), column.header or None, "Column header")
-        cell.alignment = Alignment(
-            horizontal=column.align, vertical="center", wrap_text=True, indent=1 if column.align == "left" else 0
-        )
+        put(ws, (row, i), column.header or None, "Column header", align=column.align)
     ws.row_dimensions[row].height = 32
 
 
@@ -123,7 +119,7 @@ def put(
     looks = _LOOKS.setdefault(ws.parent, {})
     look = (style, unit, align, number_format)
     if look in looks:
-        cell._style = copy(looks[look])
+        cell._style = StyleArray(looks[look])
         return cell
     cell.style = style
     if unit or number_format:
@@ -137,7 +133,7 @@ def put(
             shrink_to_fit=figure,  # words in its place are read whole
             indent=1 if align == "left" else 0,
         )
-    looks[look] = copy(cell._style)
+    looks[look] = StyleArray(cell._style)
     return cell
 
 

@@ -10,7 +10,7 @@ import openpyxl
 from capacity import FUNCTIONS
 from capacity.call import ExcelError, call
 
-from .package import Cell, formula_cells
+from .package import Cell, Package, read
 
 # formualizer's names of the error values
 _CODES: Final = {
@@ -30,19 +30,19 @@ _KINDS: Final = {code: kind for kind, code in reversed(_CODES.items())}
 
 
 def recalculate(
-    path: str | Path, *, functions: bool = True, changes: Mapping[Cell, Any] | None = None
+    source: str | Path | Package, *, functions: bool = True, changes: Mapping[Cell, Any] | None = None
 ) -> dict[Cell, Any]:
     """Values of all formula cells of a workbook file, after changing the given cells.
 
     Args:
-        path: an .xlsx file
+        source: an .xlsx file
         functions: whether the add-in's functions are there; without them each call is #NAME?
         changes: (sheet, coordinate) -> new value (a text that begins with '=' is a formula)
 
     Returns:
         (sheet, coordinate) -> number, text, boolean or ExcelError
     """
-    session = Session(path, functions=functions)
+    session = Session(source, functions=functions)
     for cell, value in (changes or {}).items():
         session.set(cell, value)
     return session.values()
@@ -51,10 +51,14 @@ def recalculate(
 class Session:
     """A workbook that stays open for changes; `values` recalculates."""
 
-    def __init__(self, path: str | Path, *, functions: bool = True) -> None:
-        path = Path(path)
-        self._formulas = {cell: _place(cell) for cell in formula_cells(path)}
-        self._book = formualizer.Workbook.from_bytes(path.read_bytes(), config=_settings())
+    def __init__(self, source: str | Path | Package, *, functions: bool = True) -> None:
+        if isinstance(source, Package):
+            data, cells = source.data, source.formula_cells()
+        else:
+            path = Path(source)
+            data, cells = read(path, path.stat().st_mtime_ns)
+        self._formulas = {cell: _place(cell) for cell in cells}
+        self._book = formualizer.Workbook.from_bytes(data, config=_settings())
         if functions:
             for name in FUNCTIONS:
                 self._book.register_function(name, _adapter(name), min_args=0, max_args=None)
@@ -76,8 +80,8 @@ class Session:
     def values(self) -> dict[Cell, Any]:
         """Recalculate and read every formula cell."""
         self.calculate()
-        read = self._book.get_value
-        return {cell: _from_engine(read(*place)) for cell, place in self._formulas.items()}
+        value = self._book.get_value
+        return {cell: _from_engine(value(*place)) for cell, place in self._formulas.items()}
 
 
 def _place(cell: Cell) -> tuple[str, int, int]:

@@ -84,7 +84,7 @@ def cells(book: Workbook) -> dict[str, str]:
 
 def _row(ws: Worksheet) -> int:
     """The row of a sheet's own cells."""
-    return FIRST + int(ws.parent.sheetnames.index(ws.title))
+    return FIRST + int(ws.parent._sheets.index(ws))
 
 
 def _counts(ws: Worksheet) -> list[str]:
