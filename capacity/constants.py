@@ -57,7 +57,7 @@ TTFT_FITTED: Final[dict[str, Constant]] = {
     ),
 }
 # Of all engines: fitted to TTFT by percentile, evidence.percentiles.
-TTFT_ECHO: Final = Constant(0.26, "fraction", "echo of the start: share of its burst that comes together again")
+TTFT_ECHO: Final = Constant(0.29, "fraction", "echo of the start: share of its burst that comes together again")
 
 
 def value(name: str) -> float:

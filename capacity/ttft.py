@@ -70,11 +70,11 @@ StartupShare = Annotated[
     words="prompts of its wave x (1 - 1 / batch) + echo of the start x start-up share x (batch - 1)",
     native="{ttft_burst}*(1-1/{batch})+{ttft_echo}*{startup_share}*({batch}-1)",
     derivation="{ttft_burst} x (1 - 1 / {batch}) + {ttft_echo} x {startup_share} x ({batch} - 1) = {result} prompts",
-    source="Wave: fitted to 782 published TTFTs; echo: to the medians and P99 of 11 published loops with several"
+    source="Wave: fitted to 782 published TTFTs; echo: to the percentiles of 18 published loops with several"
     " requests at a time (data/ttft_percentiles.csv)",
 )
 def wave_prompts(
-    batch: Batch, startup_share: StartupShare = 0.1, ttft_burst: TtftBurst = 0.8347, ttft_echo: TtftEcho = 0.26
+    batch: Batch, startup_share: StartupShare = 0.1, ttft_burst: TtftBurst = 0.8347, ttft_echo: TtftEcho = 0.29
 ) -> float:
     """Prompts that come with a request after the start of a closed loop, on the mean, and are read before it.
 
@@ -134,7 +134,7 @@ PromptsBefore = Annotated[
     native="{ttft_steps}*{step_ms}+{ttft_floor_ms}*(1+{prompts_before})",
     derivation="{ttft_steps} steps of {step_ms} ms + {ttft_floor_ms} ms x (1 + {prompts_before}) = {result} ms",
     source="Of the mean off by 26% (median of 759 published closed loops, model left out, constants of the engine); of"
-    " P99 by 21%, of P50 by 65% (11 runs with several requests at a time, model left out)",
+    " P99 by 32%, of P50 by 41% (18 runs with several requests at a time, model left out); P90 is too early",
 )
 def ttft_closed_ms(
     ttft_floor_ms: TtftFloorMs, step_ms: StepMs, prompts_before: PromptsBefore, ttft_steps: TtftSteps = 2.039
@@ -143,8 +143,9 @@ def ttft_closed_ms(
 
     Steps of decode pass, then the prompts before it, then its own. With PROMPTS_BEFORE it is the mean, off by 26%
     (median of 759 published closed loops that fit, model left out, with the constants of the engine; 36% with those of
-    an engine that is not known, 23% in the fit). With PROMPTS_BEFORE_AT it is a percentile: P99 off by 21%, P50 by 65%
-    (median of 11 published runs with several requests at a time, model left out); no such run has a P90.
+    an engine that is not known, 23% in the fit). With PROMPTS_BEFORE_AT it is a percentile: P99 off by 32%, P50 by 41%
+    (median of 18 published runs with several requests at a time, model left out). P90 is too early: in 7 runs that
+    measured it, 6 of them of one source, it was 2 to 4 times as late.
 
     >>> ttft_closed_ms(200, 20, 3, 2)
     840.0

@@ -35,7 +35,7 @@ PREFILL_S = 2 * 70.553706496e9 / (2 * 1_979e12 * 0.5)  # of a prompt token
 FLOOR_MS = 3_000 * PREFILL_S * 1e3  # 213.9
 STEP_MS = (70.553706496e9 / 2 + 64 * 0.524288e9) / (4.8e12 * 0.75) * 1e3  # 19.1
 BEFORE = 0.8347 * 63 / 64 + 0.05227 * 63  # 4.11 prompts, on the mean
-WAVE = 0.8347 * 63 / 64 + 0.26 * 0.1 * 63  # 2.46 prompts
+WAVE = 0.8347 * 63 / 64 + 0.29 * 0.1 * 63  # 2.65 prompts
 BEFORE_AT = (2 * WAVE * 0.5 / 0.9, 2 * WAVE, 63 * 0.9)  # of the batch's 63 others: 99% is where 9 in 10 of a tenth are
 BUSY = 150_000 * PREFILL_S / 26  # 41% of a replica's time
 NA = ExcelError("#N/A")
@@ -189,10 +189,17 @@ def test_percentiles_of_published_runs() -> None:
         assert score[:3] == before[:3]
         assert not score.worse(before)
     found = {(s.percentile, s.group): s for s in now}
-    typical, slowest = found[0.5, "several at a time"], found[0.99, "several at a time"]
-    assert (typical.rows, slowest.rows) == (11, 11)
-    assert [typical.left_out, slowest.left_out] == pytest.approx([0.65, 0.213], abs=0.01)
-    assert {p for p, _ in found} == {0.5, 0.99}  # 90% is not measured
+    several = [found[p, "several at a time"] for p in (0.5, 0.9, 0.99)]
+    assert [score.rows for score in several] == [18, 7, 18]
+    assert [score.left_out for score in several] == pytest.approx([0.414, 0.71, 0.323], abs=0.01)
+
+
+def test_the_ninetieth_is_too_early() -> None:
+    """As the sheet says: each run that measured it was 2 to 4 times as late."""
+    base, measured = shipped(), runs().measured[0.9]
+    late = measured / runs().given(0.9, TTFT_ECHO.value, base.common, base.engines)
+    assert np.sum(~np.isnan(late)) == 7
+    assert 2 < np.nanmin(late) < np.nanmax(late) < 4
 
 
 def test_the_readme_has_these_percentiles() -> None:
@@ -200,15 +207,15 @@ def test_the_readme_has_these_percentiles() -> None:
     readme = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
     found = {(s.percentile, s.group): s for s in percentile_baseline()}
     for line, group in {
-        "11 with several requests at a time": "several at a time",
+        "18 with several requests at a time": "several at a time",
         "5 of them with 16 prompts a slot and more": "several, 16 prompts a slot and more",
-        "6 of them with fewer": "several, fewer than 16 prompts a slot",
+        "13 of them with fewer": "several, fewer than 16 prompts a slot",
         "8 with one request at a time": "one request at a time",
     }.items():
-        typical, slowest = found[0.5, group], found[0.99, group]
-        assert line.startswith(f"{typical.rows} ")
-        errors = (f"{s.left_out:.0%} / {s.source_out:.0%}" for s in (typical, slowest))
-        assert f"| {line} | {' | '.join(errors)} |" in readme
+        assert line.startswith(f"{found[0.5, group].rows} ")
+        scores = [found.get((p, group)) for p in (0.5, 0.9, 0.99)]
+        errors = [f" {s.left_out:.0%} / {s.source_out:.0%} " if s else " " for s in scores]
+        assert f"| {line} |{'|'.join(errors)}|" in readme
     groups = runs().data.groups
     counted = (len(groups), *(len({getattr(g, name) for g in groups}) for name in ("gpu", "model")))
     assert "of which {} count ({} GPUs, {} models, vLLM and SGLang".format(*counted) in readme
@@ -222,12 +229,12 @@ def test_a_worse_percentile_is_said() -> None:
 
 
 def test_rows_of_percentiles() -> None:
-    """51 rows, each with source and date; what is suspect or waits for KV is no run that counts; percentiles rise."""
+    """58 rows, each with source and date; what is suspect or waits for KV is no run that counts; percentiles rise."""
     lines = read(DATA / FILE)
-    assert len(lines) == len({line["id"] for line in lines}) == 51
+    assert len(lines) == len({line["id"] for line in lines}) == 58
     assert all(line["source"] and line["date"] and float(line["requests"]) > 0 for line in lines)
     assert sum(bool(line["suspect"]) for line in lines) == 31
-    assert len(runs().data.rows) == 51 - 31 - 1  # Llama-4-Scout in FP8 at 512 does not fit
+    assert len(runs().data.rows) == 58 - 31 - 1  # Llama-4-Scout in FP8 at 512 does not fit
     for line in lines:
         known = [float(line[name]) for name in ("ttft_p50_ms", "ttft_p90_ms", "ttft_p99_ms") if line[name]]
         assert known == sorted(known)
