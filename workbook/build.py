@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from traceback import clear_frames
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lxml.etree import SerialisationError
 from openpyxl import Workbook
@@ -19,7 +19,6 @@ from openpyxl import Workbook
 from capacity import __version__
 from capacity.catalogue import Table
 from capacity.errors import InputError
-from capacity.evidence.chain import OwnConstants
 from capacity.spelling import host as host_named
 from capacity.writing import write_all
 
@@ -30,13 +29,16 @@ from .recalculate import recalculate
 from .sheets import about, inputs, models, plan_sheet, refined_inputs
 from .style import add_styles
 
+if TYPE_CHECKING:  # it brings pydantic, which a build does without
+    from capacity.evidence.chain import OwnConstants
+
 _EPOCH: Final = date(1970, 1, 1)
 
 
 def build(
     path: str | Path,
     known_models: Table | None = None,
-    constants: OwnConstants | None = None,
+    constants: "OwnConstants | None" = None,
     *,
     host: str = "desktop",
     extra: Callable[[Workbook], None] | None = None,
@@ -66,7 +68,7 @@ def build(
     return path
 
 
-def compose(built: date, known_models: Table | None = None, constants: OwnConstants | None = None) -> Workbook:
+def compose(built: date, known_models: Table | None = None, constants: "OwnConstants | None" = None) -> Workbook:
     """The workbook without cached results. Nothing may save a finished file with openpyxl: that drops its results."""
     book = Workbook()
     book.remove(book.active)

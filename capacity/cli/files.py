@@ -105,7 +105,6 @@ def build(
     from workbook.build import build as build_workbook
 
     from .. import catalogue
-    from ..evidence.chain import own_constants
 
     if path == "":  # else it would be the folder that one is in
         raise InputError("PATH", path, "must not be empty")
@@ -114,7 +113,11 @@ def build(
         raise UnknownName("host", host, [name for name in _TARGETS if name])
     target, own = _TARGETS[key], str(models or os.environ.get(catalogue.OWN_MODELS, "")) or None
     known, place = catalogue.models(own), Path(path or target.default)
-    fitted = own_constants(constants) if constants else None
+    fitted = None
+    if constants:
+        from ..evidence.chain import own_constants
+
+        fitted = own_constants(constants)
 
     def workbook(at: Path, **details: Any) -> Path:
         built: Path = build_workbook(at, known, fitted, **details)

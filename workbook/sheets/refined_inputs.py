@@ -1,13 +1,12 @@
 """Facts: model, hardware and engine as the refined chain needs them, and the constants fitted to measurements."""
 
 from datetime import date
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.constants import FITTED
-from capacity.evidence.chain import OwnConstants
 from capacity.refined import INPUT_GROUPS, REFINED_INPUTS
 
 from ..frame import FIRST_ROW, frame, letter, section
@@ -16,6 +15,9 @@ from ..lookups import of_facts
 from ..style import color_checks
 from . import inputs
 from .blocks import FACT_LAST, FACT_ROWS
+
+if TYPE_CHECKING:  # it brings pydantic, which a build does without
+    from capacity.evidence.chain import OwnConstants
 
 TITLE: Final = "Facts"
 KIND: Final = "input"
@@ -46,7 +48,7 @@ FOLLOWS: Final = of_facts(
 )
 
 
-def write(ws: Worksheet, own: OwnConstants | None, built: date) -> None:
+def write(ws: Worksheet, own: "OwnConstants | None", built: date) -> None:
     """Write the sheet and the name of its count of bad cells.
 
     own: a team's constants in place of those shipped; built: their date where their file says none.
@@ -85,7 +87,7 @@ def write(ws: Worksheet, own: OwnConstants | None, built: date) -> None:
     ws.print_area = f"A1:{letter(COLUMNS, 'Note')}{STATE_ROW}"
 
 
-def _notes(own: OwnConstants | None, built: date) -> dict[str, Note]:
+def _notes(own: "OwnConstants | None", built: date) -> dict[str, Note]:
     """Where the constants are from; those that a team's rows do not tell stay as they are shipped."""
     if own is None:
         return dict.fromkeys(FITTED, _FITTED)
