@@ -27,6 +27,20 @@ from workbook.build import build
 # of the time.
 gc.set_threshold(200_000, 20, 20)
 
+# Modules that take longest, by their seconds: they go first, so that no process is left alone with one at the end.
+LONG = ("test_engines", "test_cli_hosts", "test_refined", "test_standard", "test_evidence_build", "test_reader")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The processes of pytest-xdist take the modules in our order, not by their number of tests."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long modules first, each whole; the others as they were."""
+    items.sort(key=lambda item: (*LONG, item.path.stem).index(item.path.stem))
+
 
 def need(program: str) -> str:
     """Path of a program; where it is missing the test is skipped with the reason, under CI it fails."""
