@@ -11,8 +11,9 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from .errors import CallError
 
 _VERSION: Final = re.compile(rb"\d+(?:\.\d+)+")
 _PROPERTIES: Final = ("docProps/core.xml", "description.xml")  # of a workbook, of an extension
+_OURS: Final = b"llm-capacity"
 _MARK: Final = re.compile(rb'creator\b[^>]*>(llm-capacity)<|identifier value="([^"]*)"')
 _TIMES: Final = re.compile(rb"<(?:\w+:)?(?:created|modified)\b[^>]*>([^<]*)<")
 _LARGEST: Final = 1_000_000  # bytes of properties
@@ -34,8 +36,7 @@ def write_all(files: Mapping[Path, bytes], folders: Sequence[Path] = ()) -> None
     Raises CallError where a file of the user's is in the way, OSError with the name of a file that cannot be written.
     """
     for path, data in files.items():
-        with _naming(path):
-            _check(path, data, folders)
+        _check(path, partial(_replaces, data), folders)
     with ExitStack() as undo:
         for folder in folders:
             if not folder.is_dir():
@@ -67,22 +68,29 @@ def _naming(path: Path) -> Iterator[None]:
         raise
 
 
-def _check(path: Path, data: bytes, folders: Sequence[Path]) -> None:
-    if path.exists():
-        with path.open("r+b") as file:  # may it be written, and does no program hold it?
-            there = file.read()
-        if there and there != data and not _is_earlier(there, data):
-            raise CallError(
-                f"{path} is there, and is not as llm-capacity wrote it: move it away, or name another place to write to"
-            )
-    elif not path.parent.is_dir() and path.parent not in folders:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+def check_workbook(path: Path) -> None:
+    """Refuse, before the work is done, a place to which `write_all` would not write a workbook."""
+    _check(path, lambda there: _mark(there) == _OURS)
 
 
-def _is_earlier(there: bytes, data: bytes) -> bool:
-    """Is what is there an earlier build of the same?"""
+def _check(path: Path, replaces: Callable[[bytes], bool], folders: Sequence[Path] = ()) -> None:
+    with _naming(path):
+        if path.exists():
+            with path.open("r+b") as file:  # may it be written, and does no program hold it?
+                there = file.read()
+            if there and not replaces(there):
+                raise CallError(
+                    f"{path} is there, and is not as llm-capacity wrote it: "
+                    "move it away, or name another place to write to"
+                )
+        elif not path.parent.is_dir() and path.parent not in folders:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+
+def _replaces(data: bytes, there: bytes) -> bool:
+    """Is what is there the same, or an earlier build of it?"""
     mark = _mark(there)
-    return mark is not None and mark == _mark(data)
+    return there == data or (mark is not None and mark == _mark(data))
 
 
 def _mark(data: bytes) -> bytes | None:

@@ -20,7 +20,7 @@ from capacity import __version__
 from capacity.catalogue import Table
 from capacity.errors import InputError
 from capacity.spelling import host as host_named
-from capacity.writing import write_all
+from capacity.writing import check_workbook, write_all
 
 from .charts import alt_text
 from .finish import finish
@@ -55,6 +55,7 @@ def build(
     is room for, and for a file of other origin in the way; nothing is left behind then.
     """
     path = Path(path)
+    check_workbook(path)
     with _collector_off():
         book = compose(build_date(), known_models, constants)
         if extra:
