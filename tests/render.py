@@ -25,13 +25,13 @@ class Picture(NamedTuple):
 
 
 PICTURES = {
-    "plan": Picture(("What you plan for", "GPUs by decode batch"), 120, (45, 55, 925, 1140)),
+    "plan": Picture(("What you plan for", "GPUs by decode batch"), 120, (45, 55, 925, 1215)),
     "audit": Picture(("Load in tokens", "Seed prints", "TPOT check"), 150, (50, 65, 1655, 960)),
-    "sensitivity": Picture(("What moves the answer most?", "GPUs, USD/h or USD"), 120, (45, 60, 740, 460)),
+    "sensitivity": Picture(("What moves the answer most?", "GPUs, USD/h or USD"), 120, (45, 60, 905, 700)),
     "mix": Picture(("Which requests are the work?", "Share of requests and share of work"), 120, (45, 60, 1340, 790)),
-    "compare": Picture(("Which GPU, and how many", "The ten cheapest"), 120, (45, 60, 1340, 830)),
+    "compare": Picture(("Which GPU, and how many", "The ten cheapest"), 120, (45, 60, 905, 545)),
     "budget": Picture(("Budget by month", "not submitted"), 150, (50, 60, 1660, 840)),
-    "buy": Picture(("Buy the tokens, or run the fleet?", "Load factor [fraction]"), 120, (45, 60, 830, 480)),
+    "buy": Picture(("Buy the tokens, or run the fleet?", "Load factor [fraction]"), 120, (45, 60, 905, 1170)),
 }
 
 
