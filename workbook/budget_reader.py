@@ -33,11 +33,12 @@ COLUMNS: Final = {
     "Contingency [USD]": "contingency_usd",
     "Cost of the month [USD]": "usd",
     "Cost so far [USD]": "usd_so_far",
-    "Per M input, by work": "usd_per_m_input",
-    "Per M output, by work": "usd_per_m_output",
-    "Per M tokens, whole bill": "usd_per_m_all",
+    "USD per M input, by work": "usd_per_m_input",
+    "USD per M output, by work": "usd_per_m_output",
+    "USD per M tokens, whole bill": "usd_per_m_all",
 }
 _WORDS: Final = ("fiscal_quarter", "usd_per_m_input", "usd_per_m_output", "usd_per_m_all")
+_REFUSED: Final = "no fleet"  # how the line above the months begins where the plan is refused
 _FIRST_DAY: Final = date(1899, 12, 30)  # day 0 of a spreadsheet
 
 
@@ -54,6 +55,9 @@ def read(path: str | Path) -> Budget:
     cells = sheets(path, (_TITLE,)).get(_TITLE)
     if not cells:
         raise CallError(f"{path} has no sheet {_TITLE}: build one with `capacity build`")
+    refused = cells.get(Place("B", 4), Cell(None)).value
+    if isinstance(refused, str) and refused.startswith(_REFUSED):
+        raise CallError(f"{path} has no budget, for it has {refused}")
     header = min((place.row for place, cell in cells.items() if cell.value == "Design rate [req/s]"), default=None)
     columns = {str(cell.value): place.column for place, cell in cells.items() if place.row == header}
     missing = [words for words in COLUMNS if words not in columns]

@@ -1,6 +1,6 @@
 """Inputs and steps of a sheet of its own, one below the other: label, value, unit; both engines beside the print."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -16,6 +16,7 @@ from .chain import ADDIN, NATIVE, guarded
 from .frame import Column, header, put, put_text
 from .input_rows import bounds, passes, plain
 from .plan_table import elsewhere
+from .sheets.plan_rows import IS_REFUSED
 from .style import color_checks, gray_when
 from .sums import Sum, unit_of
 
@@ -39,6 +40,8 @@ class Lines:
         follows: Mapping[str, str] | None = None,
         given: Mapping[tuple[str, str], str] | None = None,
         stop: str = "",
+        fleet: bool = False,
+        free: Collection[str] = (),
     ) -> None:
         """rows: of the first input and of the first step; columns: of "check", "agree" and each engine.
 
@@ -46,9 +49,10 @@ class Lines:
         the sheet, for both engines. bad: how many inputs elsewhere are out of bounds.
         follows: input -> the cell whose value it has until it is typed over. given: name and engine -> a cell of the
         sheet that this engine has. stop: the cell that counts what leaves the steps without a result, if that is more
-        than bad inputs.
+        than bad inputs. fleet: the steps follow from the plan's fleet, so that cell stands beside the count of bad
+        inputs, and counts it when the plan is refused. free: steps that have a result all the same.
         """
-        self._stop = stop
+        self._stop, self._fleet, self._free = stop, fleet, frozenset(free)
         self.inputs, self.steps, self.columns = dict(inputs), tuple(steps), dict(columns)
         self.given = given or {}
         self.rules, self.taken, self._bad, self.follows = rules or {}, taken or {}, bad, follows or {}
@@ -75,6 +79,8 @@ class Lines:
 
     def stop(self) -> str:
         """The cell that counts what leaves the steps without a result."""
+        if self._fleet:
+            return f"${self.columns[ADDIN]}${self.last_input}"
         return self._stop or self.bad()
 
     def addin_cells(self) -> list[str]:
@@ -102,6 +108,9 @@ class Lines:
             checks = f"{self.columns['check']}{self._first}:{self.columns['check']}{self.last_input}"
             count = f'={self._bad}+COUNTIF({checks},"FAIL")'
             put(ws, f"{self.columns['agree']}{self.last_input}", count, "Calculation", "count", "center")
+        if self._fleet:
+            count = f"={self.bad()}+{IS_REFUSED}"
+            put(ws, self.stop().replace("$", ""), count, "Calculation", "count", "center")
         for order, step in enumerate(self.steps, 1):
             self._step(ws, order, step)
         column = self.columns["check"]
@@ -123,13 +132,14 @@ class Lines:
         for engine in (ADDIN, NATIVE):
             put(ws, f"{self.columns[engine]}{row}", self._formula(step, engine), "Calculation", unit, "right")
         a, b = (f"{self.columns[engine]}{row}" for engine in (ADDIN, NATIVE))
-        value = f'=IF({self.stop()}>0,NA(),IF(engine_active="Native",{b},{a}))'
+        stop = self.bad() if step.name in self._free else self.stop()
+        value = f'=IF({stop}>0,NA(),IF(engine_active="Native",{b},{a}))'
         put(ws, f"{VALUE}{row}", value, "Result", unit, "right")
         same = f"AND(T({a})=T({b}),ABS(N({a})-N({b}))<=tolerance*MAX(1,N({b})))"
         agree = f"{self.columns['agree']}{row}"
-        alone = f'(addin_version="not installed")+{self.stop()}>0'
+        alone = f'(addin_version="not installed")+{stop}>0'
         put(ws, agree, f"=IF({alone},TRUE,{same})", "Calculation", align="center")
-        check = f'=IF({self.stop()}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
+        check = f'=IF({stop}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
         put(ws, f"{self.columns['check']}{row}", check, "Check")
 
     def _formula(self, step: Step | Sum, engine: str) -> str:

@@ -4,7 +4,7 @@ A row may read the row above it, inputs of its sheet, and other sheets, engine b
 the printed area, both engines beside it, and one cell says whether they agree.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -32,11 +32,18 @@ class RowTable:
         places: Mapping[str, Place | str],
         printed: Mapping[str, str],
         beside: tuple[int, str, str | Callable[[int], str]],
+        stop: str = "",
+        free: Collection[str] = (),
     ) -> None:
         """places: what the entries take from elsewhere; printed: entry -> column of the value in use.
 
         beside: the first working column, the column of checks, and what counts bad inputs: a cell, or of a row.
+        stop: the cell that counts what leaves the rows without a result, if that is more than bad inputs; free: entries
+        that have one all the same.
         """
+        self._stop, self._free = stop, frozenset(free)
+        if not self._free <= set(printed):
+            raise ValueError(f"not printed: {', '.join(self._free - set(printed))}")
         self.entries, self.rows, self.printed = tuple(entries), rows, dict(printed)
         self.places = dict(places)
         self.names = tuple(entry.name for entry in self.entries)
@@ -87,7 +94,8 @@ class RowTable:
                     put(ws, at, self._formula(entry, engine, row), "Calculation", unit_of(entry), "right")
                 if entry.name in self.printed:
                     native, addin = (self.at(entry.name, engine, row) for engine in (NATIVE, ADDIN))
-                    value = f'=IF({self._bad_of(row)}>0,NA(),IF(engine_active="Native",{native},{addin}))'
+                    stop = self._bad_of(row) if entry.name in self._free else self._stop_of(row)
+                    value = f'=IF({stop}>0,NA(),IF(engine_active="Native",{native},{addin}))'
                     put(ws, f"{self.printed[entry.name]}{row}", value, "Result", unit_of(entry), "right")
             self._checks(ws, row)
             ws.row_dimensions[row].height = 15
@@ -107,6 +115,9 @@ class RowTable:
     def _bad_of(self, row: int) -> str:
         return self._bad if isinstance(self._bad, str) else self._bad(row)
 
+    def _stop_of(self, row: int) -> str:
+        return self._stop or self._bad_of(row)
+
     def _checks(self, ws: Worksheet, row: int) -> None:
         # what may be words comes of the numbers before it, and each engine's is compared where it prints
         first, last = self._numbers[0], self._numbers[-1]
@@ -114,9 +125,9 @@ class RowTable:
         agree = f"{self._agree}{row}"
         # squares: a sum of absolute values of a range is not the same in every program
         same = f"SUMPRODUCT(--(({a}-{b})^2>tolerance^2*({b}^2+1)))=0"
-        alone = f'(addin_version="not installed")+{self._bad_of(row)}'
+        alone = f'(addin_version="not installed")+{self._stop_of(row)}'
         put(ws, agree, f"=IF({alone},TRUE,{same})", "Calculation", align="center")
-        check = f'=IF({self._bad_of(row)}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
+        check = f'=IF({self._stop_of(row)}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
         put(ws, f"{self._check}{row}", check, "Check")
 
     def _formula(self, entry: Step | Sum, engine: str, row: int) -> str:

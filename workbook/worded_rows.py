@@ -1,6 +1,6 @@
 """Rows of one pattern of which some entries have words in the place of a number: those are compared one by one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from openpyxl.utils import get_column_letter
@@ -25,9 +25,11 @@ class WordedRows(RowTable):
         printed: Mapping[str, str],
         beside: tuple[int, str, str],
         worded: Sequence[str],
+        stop: str = "",
+        free: Collection[str] = (),
     ) -> None:
         """worded: the last entries, which may have words."""
-        super().__init__(entries, rows, places, printed, beside)
+        super().__init__(entries, rows, places, printed, beside, stop, free)
         self.worded = tuple(worded)
 
     @property
@@ -44,7 +46,7 @@ class WordedRows(RowTable):
     def _checks(self, ws: Worksheet, row: int) -> None:
         plain = [name for name in self.names if name not in self.worded]
         a, b = (f"{self.at(plain[0], engine, row)}:{self.at(plain[-1], engine, row)}" for engine in ENGINES)
-        alone = f'(addin_version="not installed")+{self._bad}>0'
+        alone = f'(addin_version="not installed")+{self._stop_of(row)}>0'
         same = f"SUMPRODUCT(--(({a}-{b})^2>(tolerance*{b})^2))=0"
         put(ws, f"{self._agree}{row}", f"=IF({alone},TRUE,{same})", "Calculation", align="center")
         first = super().next_column
@@ -54,5 +56,5 @@ class WordedRows(RowTable):
             put(ws, f"{get_column_letter(i)}{row}", f"=IF({alone},TRUE,{same})", "Calculation", align="center")
         last = get_column_letter(first + len(self.worded) - 1)
         agree = f"AND({self._agree}{row},{get_column_letter(first)}{row}:{last}{row})"
-        check = f'=IF({self._bad}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
+        check = f'=IF({self._stop_of(row)}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
         put(ws, f"{self._check}{row}", check, "Check")

@@ -57,7 +57,7 @@ def plan(
     elif as_csv:
         typer.echo(_csv(_records(found)), nl=False)
     else:
-        _print_plan(found)
+        _print_plan(found, refused=workbook is not None)
 
 
 @app.command()
@@ -141,9 +141,15 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-def _print_plan(found: "Answer") -> None:
+def _print_plan(found: "Answer", refused: bool) -> None:
+    """refused: a plan that does not fit in memory is one sentence, since the workbook shows no figures of it either."""
+    from ..obstacle import plan_obstacle
     from ..tables import headline, plan_table
 
+    line = plan_obstacle({r.step.name: r.value for r in found.results}, found.inputs["batch"])
+    if refused and line:
+        typer.echo(line)
+        return
     table = plan_table(found.results, found.heads, width=console().width)
     show(table, headline(found.results, found.inputs))
 

@@ -17,7 +17,7 @@ from ..style import color_checks
 from ..worded_rows import WordedRows
 from . import budget_months, demand_months
 from .budget_blocks import FIRST_MONTH, LAST_MONTH
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = "Actuals"
 KIND: Final = "output"
@@ -136,6 +136,8 @@ TABLE: Final = WordedRows(
     {name: column for name, (column, _) in SHOWN.items()},
     (_WORKING, CHECK, budget_months.BAD),
     [step.name for step in EFFECTS],
+    budget_months.STOP,
+    ("plan_requests", "plan_tokens"),
 )
 TEXTS: Final = (
     "Cost of GPUs = requests x tokens per request x GPU-hours per M tokens x USD per GPU-hour; batch tokens count "
@@ -170,10 +172,11 @@ def write(ws: Worksheet) -> None:
             put(ws, f"{column}{row}", None, "Input", argument.unit, "right")
     TABLE.write(ws)
     for row in TABLE.rows:
-        ready, planned = f"ISNUMBER(L{row})", f"G{row}"
-        less = f'=IF({ready},K{row}-{planned},"no figures")'
+        none = f"ISTEXT(L{row})"  # an error stays one
+        less = f'=IF({none},"no figures",K{row}-G{row})'
         put(ws, f"{TOTAL}{row}", less, "Result", "USD", "right")
-        sums = f'=IF({ready},CHOOSE(1+(ROUND(SUM(L{row}:O{row})-{TOTAL}{row},2)=0),"FAIL","PASS"),"PASS")'
+        same = f"ROUND(SUM(L{row}:O{row})-{TOTAL}{row},2)=0"
+        sums = f'=IF(ISNUMBER(L{row}),CHOOSE(1+({same}),"FAIL","PASS"),CHOOSE(1+{none},"FAIL","PASS"))'
         put(ws, f"{SUMS}{row}", sums, "Check")
     for name, (column, argument) in ACTUAL.items():
         rule = bounds(name, argument, f"{column}{FIRST_MONTH}")
@@ -203,6 +206,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the two check columns of Actuals, and at Budget",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 

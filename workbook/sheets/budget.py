@@ -27,8 +27,8 @@ from .budget_blocks import (
     SUBMITTED,
     TOTAL_ROW,
 )
-from .budget_months import BAD, CHECK, NODE_GPUS, PARTS, PRINTED, SHOWN, TABLE, TITLE
-from .plan_rows import IS_REFUSED, say_refused
+from .budget_months import BAD, CHECK, FREE, NODE_GPUS, PARTS, PRINTED, SHOWN, STOP, TABLE, TITLE
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -153,6 +153,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Budget, and at Terms and Demand",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 
@@ -194,7 +195,7 @@ def _total(ws: Worksheet) -> None:
     parts = "+".join(f"{PRINTED[name]}{row}" for name in PARTS)
     so_far = f"ROUND({PRINTED['cumulative_usd']}{LAST_MONTH}-{TOTAL}{row},2)=0"
     same = f"AND(ROUND({parts}-{TOTAL}{row},2)=0,{so_far})"
-    put(ws, f"{CHECK}{row}", f'=IF({BAD}>0,"FAIL",CHOOSE(1+{same},"FAIL","PASS"))', "Check")
+    put(ws, f"{CHECK}{row}", f'=IF({STOP}>0,"FAIL",CHOOSE(1+{same},"FAIL","PASS"))', "Check")
     rule = bounds("submitted", SUBMITTED_USD, f"{SUBMITTED}{FIRST_MONTH}")
     rule.allow_blank = True
     ws.add_data_validation(rule)
@@ -243,12 +244,13 @@ def _quarters(ws: Worksheet) -> None:
         for name in names:
             column = PRINTED[name]
             quarters, figures = (f"${c}${FIRST_MONTH}:${c}${LAST_MONTH}" for c in (QUARTER, column))
-            summed = f"=IF({BAD}>0,NA(),SUMIF({quarters},${MONTH}{row},{figures}))"
+            stop = BAD if name in FREE else STOP  # a sum by quarter would leave out errors
+            summed = f"=IF({stop}>0,NA(),SUMIF({quarters},${MONTH}{row},{figures}))"
             put(ws, f"{column}{row}", summed, "Result", "USD", "right").number_format = WHOLE_USD
     last = QUARTERS_FIRST + QUARTERS - 1
     put(ws, (last, 1), TOTAL_ROW - FIRST_MONTH + 3, "Note", align="center")
     same = f"ROUND(SUM({TOTAL}{QUARTERS_FIRST}:{TOTAL}{last})-{TOTAL}{TOTAL_ROW},2)=0"
-    put(ws, f"{CHECK}{last}", f'=IF({BAD}>0,"FAIL",CHOOSE(1+({same}),"FAIL","PASS"))', "Check")
+    put(ws, f"{CHECK}{last}", f'=IF({STOP}>0,"FAIL",CHOOSE(1+({same}),"FAIL","PASS"))', "Check")
 
 
 def _kind_rows(ws: Worksheet) -> None:
@@ -267,7 +269,7 @@ def _kind_rows(ws: Worksheet) -> None:
     total = f"=SUM(F{KINDS_FIRST}:F{KINDS_LAST - 1})"
     put(ws, f"F{KINDS_LAST}", total, "Result", "USD", "right").number_format = WHOLE_USD
     same = f"ROUND(F{KINDS_LAST}-{TOTAL}{TOTAL_ROW},2)=0"
-    put(ws, f"{CHECK}{KINDS_LAST}", f'=IF({BAD}>0,"FAIL",CHOOSE(1+({same}),"FAIL","PASS"))', "Check")
+    put(ws, f"{CHECK}{KINDS_LAST}", f'=IF({STOP}>0,"FAIL",CHOOSE(1+({same}),"FAIL","PASS"))', "Check")
 
 
 def _band_rows(ws: Worksheet) -> None:

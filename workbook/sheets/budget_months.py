@@ -16,6 +16,7 @@ TITLE: Final = "Budget"
 CHECK: Final = "X"
 _WORKING: Final = 25  # the first column beside the printed area
 BAD: Final = f"{terms.TITLE}!{terms.LINES.bad()}"
+STOP: Final = f"{terms.TITLE}!{terms.LINES.stop()}"  # the same, or the plan is refused
 HOURS: Final = f"{demand_months.TITLE}!{demand_months.LINES.at('hours_per_month')}"
 NODE_GPUS: Final = f"{demand_months.TITLE}!{demand_months.LINES.at('node_gpus')}"
 
@@ -177,6 +178,7 @@ SHOWN: Final = {
     "usd_per_m_output": ("T", "USD per M output, by work"),
     "usd_per_m_all": ("U", "USD per M tokens, whole bill"),
 }
+FREE: Final = ("contracted_gpus", "month_price", "contract_usd")  # what does not follow from the fleet
 PRINTED: Final = {name: column for name, (column, _) in SHOWN.items()}
 TABLE: Final = WordedRows(
     (*NUMBERS, *WORDED),
@@ -197,4 +199,6 @@ TABLE: Final = WordedRows(
     PRINTED,
     (_WORKING, CHECK, BAD),
     [step.name for step in WORDED],
+    STOP,
+    FREE,
 )

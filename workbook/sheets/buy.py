@@ -19,7 +19,7 @@ from ..plan_table import PlanTable
 from ..style import color_checks
 from .batch import only_one_engine
 from .blocks import BUY_FIRST, LOAD_SHARES, SHARES_FIRST, planned
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 from .refined import cell as at
 
 TITLE: Final = "Buy or run"
@@ -94,6 +94,8 @@ LINES: Final = Lines(
     (BUY_FIRST, BUY_FIRST + len(BUY_INPUTS) + 2),
     {"check": CHECK, "agree": "I", ADDIN: "J", NATIVE: "K"},
     follows={name: planned(name) for name in ("peak_to_mean", "hours_per_month")},
+    fleet=True,
+    free=["load_factor", "mean_rate", *(step.name for step in RATES)],
 )
 _SHARES_LAST: Final = SHARES_FIRST + len(LOAD_SHARES) - 1
 SHOWN: Final = {
@@ -178,6 +180,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Buy or run",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 
@@ -195,10 +198,10 @@ def _whole_bill(ws: Worksheet) -> None:
     put(ws, (row, 1), len(STEPS) + 1, "Note", align="center")
     put(ws, f"B{row}", "Input and output by work against the whole bill", "Label", align="left")
     bill = f"ABS(({parts})*3600/1E6-{at('cost_per_hour')}*SIGN({at('busy_replicas')}))"
-    put(ws, f"C{row}", f"=IF({LINES.bad()}>0,NA(),{bill})", "Result", "USD/h", "right")
+    put(ws, f"C{row}", f"=IF({LINES.stop()}>0,NA(),{bill})", "Result", "USD/h", "right")
     put(ws, f"D{row}", "USD/h", "Note", align="left")
     long_text(ws, f"E{row}", "tokens of an hour at their cost, less the fleet's cost per hour")
-    put(ws, f"{CHECK}{row}", f'=IF({LINES.bad()}>0,"FAIL",CHOOSE(1+(C{row}<=tolerance),"FAIL","PASS"))', "Check")
+    put(ws, f"{CHECK}{row}", f'=IF({LINES.stop()}>0,"FAIL",CHOOSE(1+(C{row}<=tolerance),"FAIL","PASS"))', "Check")
     color_checks(ws, f"{CHECK}{row}:{CHECK}{row}")
     ws.row_dimensions[row].height = 18
 
@@ -228,14 +231,15 @@ def _shares(ws: Worksheet) -> None:
         checked = f"{INPUT_CHECK}{row}"
         put(ws, checked, f'=CHOOSE(1+{good},"FAIL","PASS")', "Check")
         for name, (column, _) in SHOWN.items():
-            value = f'=IF({checked}="FAIL",NA(),{TABLE.pick(name, row)})'
+            stop = f'({checked}="FAIL")+{LINES.stop()}>0' if name == "cost_per_hour" else f'{checked}="FAIL"'
+            value = f"=IF({stop},NA(),{TABLE.pick(name, row)})"
             put(ws, f"{column}{row}", value, "Result", TABLE.unit(name), "right")
         for name, column in AGREE.items():
             put(ws, f"{column}{row}", only_one_engine(checked, TABLE.agree(name, row)), "Calculation", align="center")
         words = f'CHOOSE(2+SIGN(D{row}-E{row}),"API","as much","this fleet")'
         put(ws, f"{CHEAPER}{row}", f"={words}", "Result", align="left")
-        agree = f"AND(I{row}:J{row})"
-        put(ws, f"{CHECK}{row}", f'=IF({checked}="FAIL","FAIL",CHOOSE(1+{agree},"FAIL","PASS"))', "Check")
+        agree, stop = f"AND(I{row}:J{row})", f'({checked}="FAIL")+{LINES.stop()}>0'
+        put(ws, f"{CHECK}{row}", f'=IF({stop},"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))', "Check")
         ws.row_dimensions[row].height = 18
     TABLE.write(ws)
     rule = bounds("load_factor", LOAD_FACTOR, f"B{SHARES_FIRST}")

@@ -22,7 +22,7 @@ from ..style import CAUTION, color_checks, color_words
 from . import refined
 from .batch import only_one_engine
 from .blocks import CACHING_LAST, HIT_RATES, HITS_FIRST, HITS_LAST
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = "Caching"
 KIND: Final = "output"
@@ -62,7 +62,12 @@ STEPS: Final = (
 _STEPS_FIRST: Final = CACHING_LAST + 3
 INPUT_CHECK, CHECK = "P", "Q"
 LINES: Final = Lines(
-    CACHING_INPUTS, STEPS, (FIRST_ROW, _STEPS_FIRST), {"check": CHECK, "agree": "R", ADDIN: "S", NATIVE: "T"}
+    CACHING_INPUTS,
+    STEPS,
+    (FIRST_ROW, _STEPS_FIRST),
+    {"check": CHECK, "agree": "R", ADDIN: "S", NATIVE: "T"},
+    fleet=True,
+    free=[step.name for step in STEPS],
 )
 NOTES: Final = {
     "tool_s": "illustrative; agents wait for tools, people think; 0 where a session ends with its reply",
@@ -84,6 +89,7 @@ OWN: Final = (
         "session_cost", money.cost_per_hour, "Cost of that fleet", _as_words("session_gpus"), gpus="session_gpus"
     ),
 )
+_TOKENS: Final = ("cached_tps", "computed_tps")  # what is there without a fleet
 SHOWN: Final = {
     "cached_tps": "Cached [tok/s]",
     "computed_tps": "Computed [tok/s]",
@@ -173,6 +179,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the two check columns of Caching",
             TITLE,
+            waits=NOT_JUDGED,
         ),
         Check(
             "Cached and computed tokens against prompt tokens",
@@ -223,8 +230,10 @@ def _results(ws: Worksheet, row: int) -> None:
     b, checked = f"B{row}", f"{INPUT_CHECK}{row}"
     good = f"AND({b}>=0,{b}<=1)"
     put(ws, checked, f'=IF(({LINES.bad()}=0)*COUNT({b})=1,CHOOSE(1+{good},"FAIL","PASS"),"FAIL")', "Check")
+    stopped = f'({checked}="FAIL")+{LINES.stop()}>0'
     for name, column in RESULT.items():
-        formula = f'=IF({checked}="FAIL",NA(),{TABLE.pick(name, row)})'
+        none = f'{checked}="FAIL"' if name in _TOKENS else stopped
+        formula = f"=IF({none},NA(),{TABLE.pick(name, row)})"
         put(ws, f"{column}{row}", formula, "Result", TABLE.unit(name), "right")
         if name == "service_s":
             ws[f"{column}{row}"].number_format = "#,##0.00"
@@ -236,9 +245,9 @@ def _results(ws: Worksheet, row: int) -> None:
     for column, name in ((WORK_GPUS, "work_replicas"), (SESSION_GPUS, "session_replicas")):
         gpus = f"=N({RESULT[name]}{row})*{refined.cell('tp')}"
         put(ws, f"{column}{row}", gpus, "Calculation", "GPUs", "right")
-    agree = f"AND({AGREE['cached_tps']}{row}:{AGREE['session_cost']}{row})"
+    agree = f"{AGREE['cached_tps']}{row}:{AGREE['session_cost']}{row},{LINES.stop()}=0"
     prompt = refined.cell("prompt_tps")
     cached, computed = (f"{RESULT[name]}{row}" for name in ("cached_tps", "computed_tps"))
-    part = f"(ABS({cached}+{computed}-{prompt})<=tolerance*{prompt})"
-    put(ws, f"{CHECK}{row}", f'=IF({checked}="FAIL","FAIL",CHOOSE(1+{agree}*{part},"FAIL","PASS"))', "Check")
+    part = f"ABS({cached}+{computed}-{prompt})<=tolerance*{prompt}"
+    put(ws, f"{CHECK}{row}", f'=IF({checked}="FAIL","FAIL",CHOOSE(1+AND({agree},{part}),"FAIL","PASS"))', "Check")
     ws.row_dimensions[row].height = 18

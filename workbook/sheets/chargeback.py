@@ -36,6 +36,7 @@ def _argument(function: object, name: str) -> Number:
     return found
 
 
+_COST: Final = f"{mix.TITLE}!{mix_tables.POOL_BLOCK.at('cost_per_hour', _POOL)}"
 INPUTS: Final = {
     "invoice_usd": _argument(chargeback.charge_usd, "invoice_usd"),
     "peak_to_mean": _argument(headroom.load_factor, "peak_to_mean"),
@@ -48,10 +49,12 @@ LINES: Final = Lines(
     {"check": CHECK, "agree": "L", ADDIN: "M", NATIVE: "N"},
     bad=f"{mix.TITLE}!{mix_tables.BAD}",
     follows={
-        "invoice_usd": f"{mix.TITLE}!{mix_tables.POOL_BLOCK.at('cost_per_hour', _POOL)}*{planned('hours_per_month')}",
+        "invoice_usd": f"IF({IS_REFUSED},NA(),{_COST}*{planned('hours_per_month')})",
         "peak_to_mean": planned("peak_to_mean"),
         "hours_per_month": planned("hours_per_month"),
     },
+    fleet=True,
+    free=["load_factor"],
 )
 LAST: Final = CHARGES_FIRST + len(CLASSES) - 1
 IDLE_ROW, TOTAL_ROW = LAST + 1, LAST + 2
@@ -168,6 +171,8 @@ TABLE: Final = WordedRows(
     {name: column for name, (column, _) in SHOWN.items()},
     (_WORKING, CHECK, LINES.bad()),
     [step.name for step in WORDED],
+    LINES.stop(),
+    ("computed_m", "cached_m", "output_m"),
 )
 
 
@@ -188,7 +193,7 @@ IDLE: Final = RowTable(
     range(IDLE_ROW, IDLE_ROW + 1),
     {"invoice_usd": LINES.at("invoice_usd"), "replicas": _replicas},
     {"idle_usd": "G"},
-    (_WORKING, CHECK, LINES.bad()),
+    (_WORKING, CHECK, LINES.stop()),
 )
 NOTES: Final = {
     "invoice_usd": "follows Mix: its pool's cost for all hours of a month; enter the provider's invoice",
@@ -224,6 +229,8 @@ def write(ws: Worksheet) -> None:
     ws.print_title_rows = "1:3"
     LINES.head(ws, LINES.last - 1, "Engines agree", "Of the peak, on the mean", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)
+    # the invoice of no fleet is no bad input, and tokens stay: what it stops is counted beside
+    ws[LINES.bad().replace("$", "")].value += f"-{IS_REFUSED}*(COUNT({LINES.at('invoice_usd')})=0)"
     heads = ["#", "Class", *(words for _, words in SHOWN.values()), "Check"]
     aligned = ["center", "left", *["right"] * len(SHOWN), "center"]
     header(ws, CHARGES_FIRST - 1, map(Column, heads, [0.0] * len(heads), aligned))
@@ -249,7 +256,7 @@ def write(ws: Worksheet) -> None:
         put(ws, f"{column}{TOTAL_ROW}", f"=SUM({column}{CHARGES_FIRST}:{column}{LAST})", "Result", unit, "right")
     put(ws, f"G{TOTAL_ROW}", f"=SUM(G{CHARGES_FIRST}:G{IDLE_ROW})", "Result", "USD", "right")
     same = f"ROUND(G{TOTAL_ROW}-{LINES.at('invoice_usd')},2)=0"
-    put(ws, f"{CHECK}{TOTAL_ROW}", f'=IF({LINES.bad()}>0,"FAIL",CHOOSE(1+({same}),"FAIL","PASS"))', "Check")
+    put(ws, f"{CHECK}{TOTAL_ROW}", f'=IF({LINES.stop()}>0,"FAIL",CHOOSE(1+({same}),"FAIL","PASS"))', "Check")
     color_checks(ws, f"{CHECK}{TOTAL_ROW}:{CHECK}{TOTAL_ROW}")
     for row, text in enumerate(TEXTS, TOTAL_ROW + 1):
         long_text(ws, f"B{row}", text)

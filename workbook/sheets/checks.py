@@ -15,6 +15,7 @@ from ..frame import FIRST_ROW, Column, frame, letter, link, put, put_text
 from ..style import color_checks
 from . import audit, gpus, inputs, refined, refined_inputs
 from .order import MODULES
+from .plan_rows import NOT_JUDGED
 
 TITLE: Final = "Checks"
 KIND: Final = "control"
@@ -183,6 +184,7 @@ def _of_the_plan() -> tuple[Check, ...]:
             "count",
             "Smaller batch, higher TP, shorter prompts, or prefill on GPUs of its own",
             refined.TITLE,
+            waits=NOT_JUDGED,  # a batch that does not fit has no TPOT
         ),
         Check(
             "GPU busy of the planned fleet at this load",

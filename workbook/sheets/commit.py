@@ -34,6 +34,7 @@ from .commit_tables import (
     MONTHS_HEAD,
     OWN_COLUMNS,
     SIDES,
+    STOP,
     TITLE,
     TOP,
     TOTAL_ROW,
@@ -41,7 +42,7 @@ from .commit_tables import (
     WEEK_FIRST,
 )
 from .money_blocks import CONTRACTS, CONTRACTS_FIRST
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -116,6 +117,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Commit",
             TITLE,
+            waits=NOT_JUDGED,
         ),
         Check(
             "GPUs above the levels of Commit",
@@ -124,6 +126,7 @@ def checks() -> tuple[Check, ...]:
             "GPUs",
             "Raise the nodes of a level on Commit",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 
@@ -178,6 +181,7 @@ def _contracts(ws: Worksheet) -> None:
     rows = f"{CONTRACTS_FIRST}:{{c}}{CONTRACTS_LAST}"
     failing = f'COUNTIF({INPUT_CHECK}{rows.format(c=INPUT_CHECK)},"FAIL")'
     put(ws, BAD.replace("$", ""), f"={TOP.bad()}+{failing}", "Calculation", "count", "center")
+    put(ws, STOP.replace("$", ""), f"={BAD}+{IS_REFUSED}", "Calculation", "count", "center")
     for name, argument in CONTRACT_INPUTS.items():
         column = CONTRACT_COLUMNS[name]
         rule = bounds(name, argument, f"{column}{CONTRACTS_FIRST}")

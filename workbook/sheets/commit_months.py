@@ -19,6 +19,7 @@ from .commit_tables import (
     LAST_MONTH,
     NO_CONTRACT,
     NO_NEED,
+    STOP,
     TITLE,
     TOP,
     across,
@@ -211,6 +212,8 @@ TABLE: Final = RowTable(
     },
     PRINTED,
     (_WORKING, CHECK, BAD),
+    STOP,
+    (*_OF_CONTRACT, "committed_gpus", "committed_gpu_hours", "committed_usd"),
 )
 
 

@@ -48,6 +48,8 @@ TOP: Final = Lines(
     (Sum("span_hours", "Hours of the week", "h", lambda *_: f"ROWS({_gpus(ADDIN)})", "from Profile"),),
     (COMMIT_FIRST, COMMIT_FIRST + len(COMMIT_INPUTS)),
     SIDES,
+    fleet=True,
+    free=["span_hours"],
 )
 LEVELS_LAST: Final = LEVELS_FIRST + LEVELS - 1
 
@@ -101,6 +103,8 @@ LEVEL_TABLE: Final = RowTable(
     },
     dict(zip(LEVEL_SHOWN, "BCDE", strict=True)),
     (_WORKING, CHECK, TOP.bad()),
+    TOP.stop(),
+    ["level_gpus"],
 )
 
 WEEK_FIRST: Final = LEVELS_LAST + 3
@@ -160,13 +164,14 @@ WEEK: Final = Lines(
     (WEEK_FIRST, WEEK_FIRST),
     SIDES,
     taken={name: TOP.at(name) for name in ("reserved_price", "on_demand_price")},
-    bad=TOP.bad(),
+    bad=TOP.stop(),
 )
 
 assert WEEK.last + 3 == CONTRACTS_FIRST, "money_blocks has the first contract elsewhere"
 CONTRACTS_LAST: Final = CONTRACTS_FIRST + len(CONTRACTS) - 1
 CONTRACT_COLUMNS: Final = dict(zip(CONTRACT_INPUTS, "CDEFGHI", strict=True))
 BAD: Final = f"${SIDES['agree']}${CONTRACTS_LAST + 1}"  # how many inputs are out of bounds, with those above
+STOP: Final = f"${SIDES[ADDIN]}${CONTRACTS_LAST + 1}"  # the same, or the plan is refused
 CONTRACT_SHOWN: Final = {
     "ramp_months": "Months of the ramp",
     "contract_gpu_months": "GPU-months of the term",

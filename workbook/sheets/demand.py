@@ -30,7 +30,7 @@ from .demand_months import (
     TOTAL_ROW,
 )
 from .money_blocks import DEMAND_FIRST, FIRST_MONTH_ROW, SHAPE_ROW, SHAPES
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -145,6 +145,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Demand",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 

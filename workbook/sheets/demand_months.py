@@ -40,6 +40,8 @@ LINES: Final = Lines(
     taken={"peak_load": f"MAX({hours()})", "mean_load": f"AVERAGE({hours()})"},
     bad=f'facts_bad+COUNTIF({CHECK}{SHAPE_ROW}:{CHECK}{DEMAND_FIRST - 1},"FAIL")',
     follows={name: planned(name) for name in ("node_gpus", "hours_per_month")},
+    fleet=True,
+    free=[step.name for step in STEPS],
 )
 
 MONTHS_HEAD: Final = LINES.last + 3
@@ -137,6 +139,7 @@ SHOWN: Final = {
     "nodes": "Nodes",
     "billed_gpus": "GPUs in whole nodes",
 }
+OF_FLEET: Final = ("built_replicas", "replicas", "gpus", "nodes", "billed_gpus")
 PRINTED: Final = {name: get_column_letter(i) for i, name in enumerate(SHOWN, 3)}
 KV_FIT: Final = get_column_letter(len(SHOWN) + 3)
 
@@ -160,6 +163,8 @@ TABLE: Final = RowTable(
     },
     PRINTED,
     (_WORKING, CHECK, LINES.bad()),
+    LINES.stop(),
+    set(PRINTED) - set(OF_FLEET),
 )
 
 

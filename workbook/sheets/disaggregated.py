@@ -62,7 +62,7 @@ _PAIRS: Final = {
     "usd_per_m_tokens": "both_usd_per_m",
     "ttft_floor_ms": "both_ttft_ms",
 }
-_FLEET: Final = ("gpus", "cost_per_hour", "usd_per_m_tokens")  # what a plan that is refused has not
+_FLEET: Final = ("gpus", "cost_per_hour", "usd_per_m_tokens", "tpot_worst_ms")  # what a plan that is refused has not
 # Where texts and states stand, to the right of the printed area.
 _TEXTS: Final = LINK_FIRST + len(POOL_INPUTS) + 2
 VERDICTS: Final = (
@@ -220,6 +220,8 @@ def _beside(ws: Worksheet) -> None:
         put_text(ws, f"B{row}", label, "Label", "left")
         for column, (name, cell) in zip("CDEFGH", pools.items(), strict=True):
             source = cell if row == BESIDE else refined.cell(name)
+            if row != BESIDE and name == "tpot_verdict":
+                source = f'CHOOSE(1+{IS_REFUSED},{source},"no fleet")'
             bad = LINES.bad() if row == BESIDE else "facts_bad"
             if row != BESIDE and name in _FLEET:
                 bad += f"+{IS_REFUSED}"

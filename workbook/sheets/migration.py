@@ -16,7 +16,7 @@ from . import terms
 from .budget_blocks import FIRST_MONTH, LAST_MONTH, MIGRATION_FIRST
 from .budget_months import BAD, HOURS, PRINTED
 from .budget_months import TITLE as BUDGET
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = "Migration"
 KIND: Final = "output"
@@ -72,6 +72,8 @@ LINES: Final = Lines(
         "old_usd": f"$C${_OLD_ROW + 2}",
     },
     bad=BAD,
+    fleet=True,
+    free=[f"tail_{k}" for k in range(1, CONTRACTS + 1)],
 )
 NOTES: Final = {
     "migration_month": "illustrative",
@@ -107,7 +109,7 @@ def write(ws: Worksheet) -> None:
     )
     for row, (label, formula, unit, words) in enumerate(looked_up, _OLD_ROW):
         put_text(ws, f"B{row}", label, "Label", "left")
-        put(ws, f"C{row}", f"=IF({LINES.bad()}>0,NA(),{formula})", "Result", unit, "right")
+        put(ws, f"C{row}", f"=IF({LINES.stop()}>0,NA(),{formula})", "Result", unit, "right")
         put_text(ws, f"D{row}", unit, "Note", "left")
         long_text(ws, f"E{row}", words)
         ws.row_dimensions[row].height = 18
@@ -128,6 +130,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Migration",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 

@@ -19,7 +19,7 @@ from ..row_table import RowTable
 from ..sums import Sum
 from . import demand_months as months
 from .money_blocks import DAYS, PROFILE_FIRST, WEEK_LAST
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 from .week import cells as hours
 
 TITLE: Final = "Profile"
@@ -51,7 +51,14 @@ TAKEN: Final = (
         "replicas that batch work keeps busy x hours of the week",
     ),
 )
-TOP: Final = Lines(PROFILE_INPUTS, TAKEN, (PROFILE_FIRST, PROFILE_FIRST + len(PROFILE_INPUTS)), SIDES)
+TOP: Final = Lines(
+    PROFILE_INPUTS,
+    TAKEN,
+    (PROFILE_FIRST, PROFILE_FIRST + len(PROFILE_INPUTS)),
+    SIDES,
+    fleet=True,
+    free=["peak_load"],
+)
 HOURS_HEAD: Final = TOP.last + 2
 BEFORE_ROW: Final = HOURS_HEAD + 1  # the last hour of the week, from which the first starts
 FIRST_HOUR: Final = BEFORE_ROW + 1
@@ -98,7 +105,7 @@ TABLE: Final = RowTable(
         "batch_left": lambda engine, row: _left(engine, row),
     },
     PRINTED,
-    (_WORKING, CHECK, TOP.bad()),
+    (_WORKING, CHECK, TOP.stop()),
 )
 STEPS_FIRST: Final = LAST_HOUR + 3
 
@@ -172,7 +179,7 @@ SUMMARY: Final = Lines(
     STEPS,
     (STEPS_FIRST, STEPS_FIRST),
     SIDES,
-    bad=TOP.bad(),
+    bad=TOP.stop(),
     given={(name, engine): cell for engine in (ADDIN, NATIVE) for name, cell in _hours(engine).items()},
 )
 NOTES: Final = {
@@ -249,6 +256,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Profile",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 

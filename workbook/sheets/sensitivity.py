@@ -23,7 +23,7 @@ from ..style import BAD, color_checks, color_words
 from . import refined, tornado
 from .batch import only_one_engine
 from .blocks import SPREADS, VARIED_HEAD, VARIED_LAST, VARIED_ROWS
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = "Sensitivity"
 KIND: Final = "output"
@@ -112,6 +112,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the two check columns of Sensitivity: a range typed in may no longer hold the plan",
             TITLE,
+            waits=NOT_JUDGED,
         ),
         Check(
             "Swings that the tornado leaves out",
@@ -122,6 +123,7 @@ def checks() -> tuple[Check, ...]:
             TITLE,
             high="tolerance",
             tolerance="tolerance",
+            waits=NOT_JUDGED,
         ),
     )
 
@@ -161,7 +163,8 @@ def _base(ws: Worksheet, name: str, row: int) -> None:
     """The plan as it is."""
     put(ws, f"{TRIED}{row}", f"={refined.cell(name)}", "Calculation", INPUTS[name].unit, "right")
     for result, column in RESULT.items():
-        put(ws, f"{column}{row}", f"={refined.cell(result)}", "Calculation", TABLES[name].unit(result), "right")
+        value = refined.cell(result) if result == "max_seqs" else f"IF({IS_REFUSED},NA(),{refined.cell(result)})"
+        put(ws, f"{column}{row}", f"={value}", "Calculation", TABLES[name].unit(result), "right")
     put(ws, f"{KV_FIT}{row}", f"={_fit(row, refined.cell('batch'))}", "Calculation", align="left")
 
 
@@ -190,11 +193,12 @@ def _bounds_check(first: str, at: str, argument: Number) -> str:
 def _plan(ws: Worksheet, name: str, row: int, ordered: str) -> None:
     """The results at a low or high value; ordered: on which side of the plan's own value it must be."""
     table, checked = TABLES[name], f"{INPUT_CHECK}{row}"
-    at = f"{TRIED}{row}"
+    at, stopped = f"{TRIED}{row}", f'({checked}="FAIL")+{IS_REFUSED}>0'
     first = f'AND(facts_bad=0,{INPUT_CHECK}{VARIED_HEAD[name]}="PASS",COUNT({{0}})=1)'
     put(ws, checked, _bounds_check(first, at, INPUTS[name]), "Check")
     for result, column in RESULT.items():
-        formula = f'=IF({checked}="FAIL",NA(),{table.pick(result, row)})'
+        none = f'{checked}="FAIL"' if result == "max_seqs" else stopped
+        formula = f"=IF({none},NA(),{table.pick(result, row)})"
         put(ws, f"{column}{row}", formula, "Result", table.unit(result), "right")
         if result in table.names:
             same = only_one_engine(checked, table.agree(result, row))
@@ -202,7 +206,7 @@ def _plan(ws: Worksheet, name: str, row: int, ordered: str) -> None:
     batch = at if name == "batch" else refined.cell("batch")
     put(ws, f"{KV_FIT}{row}", f'=IF({checked}="FAIL",NA(),{_fit(row, batch)})', "Result", align="left")
     agree = f"AND({AGREE['gpus']}{row}:{AGREE['tpot_worst_ms']}{row},{at}{ordered})"
-    put(ws, f"{CHECK}{row}", f'=IF({checked}="FAIL","FAIL",CHOOSE(1+{agree},"FAIL","PASS"))', "Check")
+    put(ws, f"{CHECK}{row}", f'=IF({stopped},"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))', "Check")
 
 
 def _fit(row: int, batch: str) -> str:

@@ -43,6 +43,8 @@ LINES: Final = Lines(
     {"budget_lost_regions": "{budget_lost_regions}<{budget_regions}"},
     {"month_hours": _HOURS, "months_planned": _MONTHS},
     bad=f"{demand_months.TITLE}!{demand_months.LINES.bad()}",
+    fleet=True,  # of Budget
+    free=[step.name for step in STEPS],
 )
 NOTES: Final = {
     **dict.fromkeys(BUDGET_INPUTS, "illustrative"),

@@ -16,6 +16,7 @@ from ..input_rows import one_of
 from ..lines import long_text
 from . import refined
 from .blocks import MEASURE_ROW, SPREADS, VARIED_LAST
+from .plan_rows import IS_REFUSED
 
 # What the tornado can show: name on the sheet -> the row of the chain.
 MEASURES: Final = {"GPUs": "gpus", "USD per hour": "cost_per_hour", "USD per M output tokens": "usd_per_m_tokens"}
@@ -144,7 +145,7 @@ def _rank(ws: Worksheet, row: int) -> None:
     for at, source in ((low, LOW), (high, HIGH), (swing, SWING)):
         put(ws, at, f"=INDEX({column(source)},${PLACE}{row})", "Result", align="right").number_format = _USD
     plan = _chosen([refined.cell(name) for name in MEASURES.values()])
-    put(ws, base, plan, "Calculation", align="right").number_format = _USD
+    put(ws, base, f"=IF({IS_REFUSED},NA(),{plan[1:]})", "Calculation", align="right").number_format = _USD
     for at, source, tried in ((AT_LOW, LOW_ROW, "G"), (AT_HIGH, HIGH_ROW, "H")):
         put(ws, f"{at}{row}", f"=INDEX({column(source)},${PLACE}{row})", "Calculation", align="right")
         put(

@@ -13,7 +13,7 @@ from ..check import Check
 from ..frame import FIRST_ROW, frame
 from ..lines import Lines, columns, long_text
 from .blocks import TTFT_LAST
-from .plan_rows import IS_REFUSED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 from .utilization import NO_FLEET
 
 TITLE: Final = "TTFT"
@@ -65,6 +65,7 @@ LINES: Final = Lines(
     STEPS,
     (FIRST_ROW, STEPS_FIRST),
     {"check": CHECK, "agree": "I", ADDIN: "J", NATIVE: "K"},
+    fleet=True,
 )
 NOTES: Final = {
     "ttft_steps": "fitted; vLLM 4.58, SGLang 15.2, TensorRT-LLM 9.11",
@@ -122,6 +123,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of TTFT",
             TITLE,
+            waits=NOT_JUDGED,
         ),
     )
 

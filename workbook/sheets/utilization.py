@@ -90,7 +90,7 @@ LINES: Final = Lines(
     (HEADROOM_FIRST, _STEPS_FIRST),
     {"check": CHECK, "agree": "N", ADDIN: "O", NATIVE: "P"},
     {"lost_regions": "{lost_regions}<{regions}"},
-    stop=f"$O${HEADROOM_FIRST + len(HEADROOM_INPUTS) - 1}",
+    fleet=True,
     follows={name: planned(name) for name in HEADROOM_INPUTS if name in PLAN_ROWS},
 )
 NOTES: Final = {
@@ -173,8 +173,6 @@ def write(ws: Worksheet) -> None:
         "In words",
     )
     LINES.write(ws, NOTES)
-    stop = f"={LINES.bad()}+{IS_REFUSED}"
-    put(ws, LINES.stop().replace("$", ""), stop, "Calculation", "count", "center")
     alone = LINES.at("needed", "E").replace("$", "")
     ws[
         alone
