@@ -79,7 +79,7 @@ def test_own_sizes_of_the_pools(template: Path) -> None:
             "only colocated can meet the target, if a measurement shows it",
             "neither",
         ),
-        ({"req_per_s": 0.0}, {}, "no output tokens: there is nothing to decode", "neither"),
+        ({"req_per_s": 0.0}, {}, "no load: there is nothing to decode", "neither"),
         ({"output_tokens": 0.0}, {}, "no output tokens: there is nothing to decode", "neither"),
         ({}, {BATCH: 175.0}, disaggregated.NO_ROOM, disaggregated.NO_ROOM),
         ({"gpu_gb": 20.0}, {}, disaggregated.NO_ROOM, disaggregated.NO_ROOM),

@@ -160,10 +160,13 @@ def test_spares_of_the_plan_are_not_counted_twice(template: Path) -> None:
 def test_words_where_there_is_no_load(template: Path) -> None:
     values = shown(template, cells({"req_per_s": 0.0}, {}))
     assert [values[f"{utilization.RESULT[n]}9"] for n in ("gpu_busy", "erlang_c", "queue_wait_ms")] == ["no load"] * 3
-    assert values[f"{utilization.RESULT['usd_per_m_tokens']}9"] == "no output tokens"
-    assert of(values, "usd_on_mean") == "no output tokens"
+    assert values[f"{utilization.RESULT['usd_per_m_tokens']}9"] == "no load"
+    assert of(values, "usd_on_mean") == "no load"
     assert values[f"C{utilization.FLEETS_FIRST}"] == 0
     assert {values[f"{utilization.CHECK}{row}"] for row in range(6, 16)} == {"PASS"}
+    values = shown(template, cells({"output_tokens": 0.0}, {}))  # there is a load, of prompts alone
+    assert values[f"{utilization.RESULT['usd_per_m_tokens']}9"] == "no output tokens"
+    assert of(values, "usd_on_mean") == "no output tokens"
 
 
 @pytest.mark.parametrize(

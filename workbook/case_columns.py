@@ -2,11 +2,15 @@
 
 from typing import Final
 
+from openpyxl.styles import Alignment
+from openpyxl.worksheet.worksheet import Worksheet
+
 from capacity.plan import INPUTS, SECTIONS, STEPS, Step
 
 from .chain import ADDIN, NATIVE, guarded
-from .frame import Column, grouped_rows, letter
+from .frame import HEADER_ROW, Column, grouped_rows, letter, put
 from .sheets.blocks import CASE_GROUPS
+from .style import BAD, color_words
 
 WORKED, PLAN = "Worked example", "Plan"
 # What each case of one's own changes of the worked example, to begin with: illustrative.
@@ -89,3 +93,16 @@ def formula(step: Step, engine: str, case: str) -> str:
     cells = {a: "+".join(ref(n) for n in source.split("+")) for a, source in step.sources().items()}
     text = step.function.formula(cells) if engine == ADDIN else step.function.native_formula(cells)
     return guarded(step, text, ref)
+
+
+def say_which_do_not_fit(ws: Worksheet) -> None:
+    """Which cases have no fleet, above the table; the row about the KV cache says why."""
+    row = ROWS["kv_fit"]
+    for case, column in CASE.items():
+        name = f'CHOOSE(1+({column}{row}="fits"),", "&{column}${HEADER_ROW},"")'
+        put(ws, f"{SOUND[case]}{row}", f'=IF({column}${ROWS["bad"]}>0,"",{name})', "Calculation")
+    names = f"{AS_PLANNED}{row}"
+    put(ws, names, "=" + "&".join(f"{column}{row}" for column in SOUND.values()), "Calculation")
+    words = f'=IF({names}="","","no fleet: "&MID({names},1+2,LEN({names}))&", see "&B{row})'
+    put(ws, "B4", words, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)
+    color_words(ws, "B4:B4", {"no fleet": BAD})

@@ -12,7 +12,7 @@ from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.arguments import Number
-from capacity.plan import INPUTS, STEPS, Choice, Step
+from capacity.plan import INPUTS, NO_OUTPUT, NO_TOKENS, NO_VERDICT, STEPS, Choice, Step
 from capacity.refined import REFINED_INPUTS, SECTIONS, SHARED
 
 from .chain import ADDIN, NATIVE, VALUE, guarded
@@ -21,6 +21,7 @@ from .sheets import refined
 from .style import gray_when
 
 ENGINES: Final = (ADDIN, NATIVE)
+NO_LOAD: Final = "no load"  # where a price or a time of a token has no number since the rate is 0
 _LONGEST: Final = 120  # characters of a formula
 _ENTRIES: Final[tuple[Step | Choice, ...]] = (
     *(step for step in STEPS if step.name in SHARED),
@@ -98,6 +99,12 @@ class PlanTable:
         if name not in self.names:
             return refined.cell(name)
         return f'IF(engine_active="Native",{self.at(name, NATIVE, row)},{self.at(name, ADDIN, row)})'
+
+    def worded(self, name: str, row: int) -> str:
+        """The same; where the rate is 0, that is said, and not that no request has output tokens."""
+        entry = self._entry(name)
+        none = isinstance(entry, Step) and entry.guard in (NO_OUTPUT, NO_TOKENS, NO_VERDICT)
+        return no_load(self.pick(name, row)) if none else self.pick(name, row)
 
     def agree(self, name: str, row: int) -> str:
         """Whether both engines have the same number, within the tolerance; words count as 0."""
@@ -187,6 +194,11 @@ class PlanTable:
                 called.append(away[0])
                 self.names = (*called, *(entry.name for entry in self.entries))
         return tuple(called)
+
+
+def no_load(value: str) -> str:
+    """A price or a time of a token, or the words where the plan's rate is 0."""
+    return f'CHOOSE(1+({refined.cell("req_per_s")}=0),{value},"{NO_LOAD}")'
 
 
 def elsewhere(name: str, engine: str) -> str:

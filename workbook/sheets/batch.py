@@ -165,7 +165,7 @@ def _rows(column: str) -> str:
 
 def _results(ws: Worksheet, row: int) -> None:
     for step in SHOWN:
-        formula = f'=IF(${INPUT_CHECK}{row}="FAIL",NA(),{TABLE.pick(step.name, row)})'
+        formula = f'=IF(${INPUT_CHECK}{row}="FAIL",NA(),{TABLE.worded(step.name, row)})'
         put(ws, f"{RESULT[step.name]}{row}", formula, "Result", step.function.unit, "right")
     fits = f'CHOOSE(1+OR({refined.weightless()},B{row}<=N({refined.cell("max_seqs")})),"overflows","fits")'
     put(ws, f"{KV_FIT}{row}", f'=IF({INPUT_CHECK}{row}="FAIL",NA(),{fits})', "Check")

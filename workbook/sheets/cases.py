@@ -41,6 +41,7 @@ from ..case_columns import (
     addin_cells,
     at,
     formula,
+    say_which_do_not_fit,
     span,
 )
 from ..chain import ADDIN, NATIVE
@@ -51,6 +52,7 @@ from ..input_rows import NO_LIMIT, bounds, criterion, one_of, plain
 from ..lines import long_text
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words, gray_when
 from . import audit, inputs, refined
+from .plan_rows import IS_REFUSED
 
 __all__ = ["addin_cells"]
 
@@ -121,6 +123,7 @@ def write(ws: Worksheet) -> None:
     words = put(ws, "D4", f'=CHOOSE(1+({inputs.cell("chain")}="Refined"),"","{NOT_REFINED}")', "Note")
     words.alignment = Alignment(horizontal="left", vertical="center", indent=1)
     color_words(ws, "D4:D4", {"the plan": CAUTION})
+    say_which_do_not_fit(ws)
     _selector(ws)
     for group, names in INPUT_GROUPS.items():
         _section(ws, names[0], f"Inputs: {group[0].lower()}{group[1:]}")
@@ -280,7 +283,10 @@ def _notes(ws: Worksheet) -> None:
         "their figures are illustrative. To plan one of them, type its inputs into Inputs.",
     )
     gpus, usd = refined.cell("gpus"), refined.cell("cost_per_hour")
-    text = f'="The plan, by the chain "&chain&": "&{gpus}&" GPUs, $"&FIXED({usd},2)&" per hour; columns here: Seed"'
+    fleet = f"{AS_PLANNED}{LAST + 2}"
+    words = f'=IF({IS_REFUSED},"no fleet",{gpus}&" GPUs, $"&FIXED({usd},2)&" per hour")'
+    put(ws, fleet, words, "Calculation")
+    text = f'="The plan, by the chain "&chain&": "&{fleet}&"; columns here: Seed"'
     put(ws, f"B{LAST + 2}", text, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)
 
 

@@ -10,13 +10,14 @@ from openpyxl.utils import column_index_from_string, get_column_letter
 from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity.disaggregated import POOL_INPUTS
-from capacity.plan import INPUTS
+from capacity.plan import INPUTS, NO_OUTPUT
 
 from ..charts import CHART_ROWS, bar_chart
 from ..check import Check
 from ..frame import FIRST_ROW, Column, frame, header, put, put_text
 from ..input_rows import bounds
 from ..lines import long_text
+from ..plan_table import no_load
 from ..style import BAD, CAUTION, GOOD, color_checks, color_words
 from . import refined
 from .batch import only_one_engine
@@ -62,6 +63,7 @@ _PAIRS: Final = {
     "usd_per_m_tokens": "both_usd_per_m",
     "ttft_floor_ms": "both_ttft_ms",
 }
+_PER_TOKEN: Final = ("usd_per_m_tokens", "tpot_worst_ms", "tpot_verdict")
 _FLEET: Final = ("gpus", "cost_per_hour", "usd_per_m_tokens", "tpot_worst_ms")  # what a plan that is refused has not
 # Where texts and states stand, to the right of the printed area.
 _TEXTS: Final = LINK_FIRST + len(POOL_INPUTS) + 2
@@ -77,7 +79,8 @@ VERDICTS: Final = (
         "both meet the target at any overlap",
     ),
 )
-NO_DECODING: Final = "no output tokens: there is nothing to decode"
+_NO_OUTPUT: Final = no_load(f'"{NO_OUTPUT.words}"')
+NO_DECODING: Final = f'={_NO_OUTPUT}&": there is nothing to decode"'
 NO_ROOM: Final = "a pool does not fit in memory: smaller batch, FP8 KV, higher TP or a larger GPU"
 COLUMNS: Final = (
     Column("#", 5, "center"),
@@ -183,7 +186,7 @@ def _pool(ws: Worksheet, row: int, label: str) -> None:
     over = f'COUNTIF({KV_FIT}{row},"overflows")'
     for name, column in RESULT.items():
         none = f'{checked}="FAIL"' if name == "max_seqs" else f'({checked}="FAIL")+{over}>0'
-        value = f"=IF({none},NA(),{TABLE.pick(name, row)})"
+        value = f"=IF({none},NA(),{TABLE.worded(name, row)})"
         put(ws, f"{column}{row}", value, "Result", TABLE.unit(name), "right")
         same = f"{TABLE.agree(name, row)}*{TABLE.same_words(name, row)}" if name in WORDED else TABLE.agree(name, row)
         put(ws, f"{AGREE[name]}{row}", only_one_engine(checked, same), "Calculation", align="center")
@@ -220,6 +223,8 @@ def _beside(ws: Worksheet) -> None:
         put_text(ws, f"B{row}", label, "Label", "left")
         for column, (name, cell) in zip("CDEFGH", pools.items(), strict=True):
             source = cell if row == BESIDE else refined.cell(name)
+            if row != BESIDE and name in _PER_TOKEN:
+                source = no_load(source)
             if row != BESIDE and name == "tpot_verdict":
                 source = f'CHOOSE(1+{IS_REFUSED},{source},"no fleet")'
             bad = LINES.bad() if row == BESIDE else "facts_bad"
@@ -236,7 +241,7 @@ def _words(ws: Worksheet) -> None:
         for column, text in zip("XYZ", texts, strict=True):
             put_text(ws, f"{column}{_TEXTS + i}", text, "Calculation")
     for i, text in enumerate((NO_DECODING, NO_ROOM), 2):
-        put_text(ws, f"X{_TEXTS + i}", text, "Calculation")
+        (put if text.startswith("=") else put_text)(ws, f"X{_TEXTS + i}", text, "Calculation")
     both, plan = (f"H{BESIDE + i}" for i in (0, 1))
     pools = f"{KV_FIT}{FIRST_ROW}:{KV_FIT}{POOL_LAST}"
     safe = f'(LEFT({plan},LEN("safe"))="safe")'

@@ -6,13 +6,14 @@ from openpyxl.utils import get_column_letter
 
 from capacity import cost, disaggregated
 from capacity.disaggregated import POOL_INPUTS
-from capacity.plan import NO_OUTPUT, Guard, step_named
+from capacity.plan import Guard, step_named
 
 from ..chain import ADDIN, NATIVE
 from ..frame import FIRST_ROW
 from ..lines import Lines
 from ..plan_table import PlanTable
 from .blocks import LINK_FIRST, POOL_LAST
+from .waiting import NO_PRICE
 
 SHOWN: Final = {
     "busy_replicas": "Busy replicas [replica-s/s]",
@@ -42,7 +43,7 @@ STEPS: Final = (
         "both_usd_per_m",
         cost.usd_per_m_tokens,
         "Cost per million output tokens, both pools",
-        NO_OUTPUT,
+        NO_PRICE,
         cost_per_hour="both_usd_per_hour",
         tokens_per_s="output_tps",
     ),

@@ -11,7 +11,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import cost, fleet, headroom
 from capacity.headroom import HEADROOM_INPUTS
-from capacity.plan import INPUTS, NO_OUTPUT, step_named
+from capacity.plan import INPUTS, step_named
 
 from ..chain import ADDIN, NATIVE
 from ..charts import CHART_ROWS, bar_chart, line_chart
@@ -25,7 +25,7 @@ from . import refined
 from .batch import only_one_engine
 from .blocks import CEILING_LAST, CEILINGS, HEADROOM_FIRST, PLAN_ROWS, planned
 from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
-from .waiting import NO_FLEET, WAITING
+from .waiting import NO_FLEET, NO_PRICE, WAITING
 
 TITLE: Final = "Utilization"
 KIND: Final = "output"
@@ -80,7 +80,7 @@ STEPS: Final = (
         "usd_on_mean",
         cost.usd_per_m_tokens,
         "Cost per million output tokens over the day",
-        NO_OUTPUT,
+        NO_PRICE,
         tokens_per_s="mean_output_tps",
     ),
 )
@@ -222,7 +222,7 @@ def _results(ws: Worksheet, table: PlanTable, row: int, names: Iterable[str]) ->
     """What the engine in use has, and whether both have the same."""
     checked = f"{INPUT_CHECK}{row}"
     for name in names:
-        value = f'=IF({checked}="FAIL",NA(),{table.pick(name, row)})'
+        value = f'=IF({checked}="FAIL",NA(),{table.worded(name, row)})'
         put(ws, f"{RESULT[name]}{row}", value, "Result", table.unit(name), "right")
         agree = only_one_engine(checked, table.agree(name, row))
         put(ws, f"{AGREE[name]}{row}", agree, "Calculation", align="center")

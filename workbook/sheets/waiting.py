@@ -3,15 +3,21 @@
 from typing import Final
 
 from capacity import headroom, queueing
-from capacity.plan import Guard, step_named
+from capacity.plan import NO_OUTPUT, Guard, step_named
 
-NO_FLEET: Final = Guard("no load", lambda v: v["replicas"] == 0, "{replicas}=0")
+from ..plan_table import NO_LOAD
+
+NO_FLEET: Final = Guard(NO_LOAD, lambda v: v["replicas"] == 0, "{replicas}=0")
+NO_PRICE: Final = NO_OUTPUT._replace(
+    words=lambda v: str(NO_OUTPUT.words) if v["req_per_s"] else NO_LOAD,
+    shows=f'CHOOSE(1+({{req_per_s}}=0),"{NO_OUTPUT.words}","{NO_LOAD}")',
+)
 # A queue has no number without load, nor where the load is all that the replicas can do.
 NO_QUEUE: Final = Guard(
-    lambda v: "overloaded" if v["busy_replicas"] else "no load",
+    lambda v: "overloaded" if v["busy_replicas"] else NO_LOAD,
     lambda v: v["busy_replicas"] == 0 or v["busy_replicas"] >= v["replicas"],
     "{busy_replicas}*({busy_replicas}<{replicas})=0",
-    shows='CHOOSE(1+({busy_replicas}=0),"overloaded","no load")',
+    shows=f'CHOOSE(1+({{busy_replicas}}=0),"overloaded","{NO_LOAD}")',
 )
 NO_WAIT: Final = Guard(
     lambda v: v["queue_busy"], lambda v: isinstance(v["queue_busy"], str), "ISTEXT({queue_busy})", shows="{queue_busy}"
