@@ -112,6 +112,12 @@ def test_damage_anywhere_is_a_sentence(template: Path, tmp_path: Path) -> None:
     assert refused > 100
 
 
+def test_a_sheet_without_an_address_is_a_sentence(template: Path, tmp_path: Path) -> None:
+    parts = parts_of(template)
+    packed(tmp_path / "a.xlsx", parts | {BOOK: parts[BOOK].replace(b" r:id=", b" r:iz=", 1)})
+    assert sentence_for(tmp_path / "a.xlsx").endswith("is no .xlsx workbook, or is damaged")
+
+
 def sentence_for(path: Path) -> str:
     """What is wrong with a file; a line end when nothing is."""
     try:

@@ -106,9 +106,9 @@ def _edit(cell: Any, at: tuple[str, str], edits: Mapping[tuple[str, str], Any], 
         if formula:
             etree.SubElement(cell, q("f")).text = str(x).removeprefix("=")
     if formula or (not typed and cell.find(q("f")) is not None):
-        _fill(cell, own[at])
+        _fill(cell, cell.find(q("v")), own[at])
     elif x is not None:
-        _fill(cell, x)
+        _fill(cell, cell.find(q("v")), x)
 
 
 @pytest.mark.parametrize("case", EDITS)

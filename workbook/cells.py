@@ -106,7 +106,8 @@ def _names(parts: "_Parts") -> dict[str, str]:
             title = attributes["name"].casefold()
             if title in found:
                 refuse(f"has two sheets called {show(title)}")
-            found[title] = relations[next(x for key, x in attributes.items() if key.endswith(" id"))]
+            # without an id there is no such relation, as with a wrong one
+            found[title] = relations[next((x for key, x in attributes.items() if key.endswith(" id")), "")]
 
     parts.feed("xl/_rels/workbook.xml.rels", _Handler(start=relation))
     parts.feed("xl/workbook.xml", _Handler(start=sheet))

@@ -22,6 +22,7 @@ _FONT_ORDER: Final = (
     *("b", "i", "strike", "condense", "extend", "outline", "shadow", "u", "vertAlign"),
     *("sz", "color", "name", "family", "charset", "scheme"),
 )
+_FORMULA, _VALUE, _INLINE = q("f"), q("v"), q("is")  # within a cell
 # elements whose text is a formula: in cells, conditional formats, validations, defined names, columns of tables
 _FORMULAS: Final = ("f", "formula", "formula1", "formula2", "definedName", "calculatedColumnFormula")
 _WITH_FORMULAS: Final = ("xl/workbook.xml", "xl/worksheets/", "xl/tables/")
@@ -37,11 +38,11 @@ def finish(package: Package, values: Mapping[Cell, Any], alt_texts: Sequence[str
     texts: dict[str, int] = {}
     for sheet, part in sheet_parts(parts).items():
         tree = package.sheets[sheet]
-        for cell in tree.iter(q("c")):
-            if cell.find(q("f")) is not None:
-                _fill(cell, values[sheet, cell.get("r")])
-            elif cell.get("t") == "inlineStr":
-                _share(cell, texts)
+        for formula in tree.iter(_FORMULA):
+            cell = formula.getparent()
+            _fill(cell, formula.getnext(), values[sheet, cell.get("r")])
+        for inline in list(tree.iter(_INLINE)):
+            _share(inline, texts)
         parts[part] = _serialize(tree)
     _add_shared_strings(parts, texts)
     _describe_charts(parts, alt_texts)
@@ -57,15 +58,15 @@ def finish(package: Package, values: Mapping[Cell, Any], alt_texts: Sequence[str
     return packed.getvalue()
 
 
-def _fill(cell: Any, value: Any) -> None:
+def _fill(cell: Any, result: Any, value: Any) -> None:
+    """Put a value into the element for a cell's result; None: it has none yet."""
     kind, text = _encode(value)
     if kind:
         cell.set("t", kind)
     else:
         cell.attrib.pop("t", None)
-    result = cell.find(q("v"))
     if result is None:
-        result = etree.SubElement(cell, q("v"))
+        result = etree.SubElement(cell, _VALUE)
     result.text = text or None
 
 
@@ -82,13 +83,12 @@ def _encode(value: Any) -> tuple[str, str]:
     raise TypeError(f"a formula gave {value!r}, which no cell can hold")
 
 
-def _share(cell: Any, texts: dict[str, int]) -> None:
+def _share(inline: Any, texts: dict[str, int]) -> None:
     """Move an inline text into the table of shared strings."""
-    inline = cell.find(q("is"))
     text = "".join(inline.itertext())
+    inline.getparent().set("t", "s")
     inline.clear()
-    inline.tag, inline.text = q("v"), str(texts.setdefault(text, len(texts)))
-    cell.set("t", "s")
+    inline.tag, inline.text = _VALUE, str(texts.setdefault(text, len(texts)))
 
 
 def _add_shared_strings(parts: dict[str, bytes], texts: Mapping[str, int]) -> None:
