@@ -24,6 +24,7 @@ from workbook.sheets import (
     profile,
     ttft,
 )
+from workbook.sheets.blocks import PLAN_ROWS
 
 NA: Final = ExcelError("#N/A")
 MONTH: Final = budget_blocks.FIRST_MONTH
@@ -36,10 +37,13 @@ TYPED: Final[Values] = {
         for (column, _), x in zip(actuals.ACTUAL.values(), (80.0, 4_000.0, 35_000.0, 105_000.0), strict=True)
     },
 }
-CASES: Final[dict[str, Values]] = {
+REFUSED: Final[dict[str, Values]] = {
     "weights do not fit": cells({"params_b": 400.0}, {}) | TYPED,  # 200 GB of each GPU
     "batch over the pool": cells({"batch": 200.0}, {}) | TYPED,  # 174 fit
 }
+# 10% more prompt tokens each month: from the 12th month on, with 8,559 and more, 64 sequences do not fit
+OVERFLOWS: Final[Values] = {("Demand", f"C{demand_months.LINES.rows['context_growth']}"): 0.1} | TYPED
+CASES: Final = {**REFUSED, "months overflow": OVERFLOWS}
 SHEETS: Final = ("Demand", "Profile", "Commit", "Terms", "Budget", "Migration", "Actuals", "Chargeback", buy.TITLE)
 PLANS: Final = ("Sensitivity", "TTFT", "Caching")
 _DEMAND: Final = demand_months.PRINTED
@@ -83,10 +87,10 @@ def failing(values: Values, template: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("functions", [True, False], ids=["with functions", "without"])
-@pytest.mark.parametrize("why", CASES)
+@pytest.mark.parametrize("why", REFUSED)
 def test_a_fleets_figures_are_away_and_all_others_stay(why: str, functions: bool, template: Path) -> None:
     """To the last digit: the demand, the API's bill and contracts are those of the plan that fits."""
-    values = recalculate(template, changes=CASES[why], functions=functions)
+    values = recalculate(template, changes=REFUSED[why], functions=functions)
     fits = recalculate(template, changes=TYPED, functions=functions)
     found: dict[tuple[str, str], tuple[Any, Any]] = {}
     for (title, row), (fleet, rest) in FLEET_AND_REST.items():
@@ -106,10 +110,10 @@ def test_a_fleets_figures_are_away_and_all_others_stay(why: str, functions: bool
     assert values["About", "B3"] == "1 FAIL: see Checks"
 
 
-@pytest.mark.parametrize("why", CASES)
+@pytest.mark.parametrize("why", REFUSED)
 def test_no_number_follows_what_was_refused(why: str, template: Path) -> None:
     """A printed number that is another one than in the plan that fits would be a fleet's."""
-    values, fits = (recalculate(template, changes=edits) for edits in (CASES[why], TYPED))
+    values, fits = (recalculate(template, changes=edits) for edits in (REFUSED[why], TYPED))
     book = held(template)
     for title in SHEETS:
         last = range_boundaries(book[title].print_area.rpartition("!")[2])[2]
@@ -119,23 +123,23 @@ def test_no_number_follows_what_was_refused(why: str, template: Path) -> None:
 
 def test_cases_that_do_not_fit_are_named(template: Path) -> None:
     """The plan and the active case, which is the plan; the worked example, Base, Peak and Cheap fit."""
-    for edits in CASES.values():
+    for edits in REFUSED.values():
         values = recalculate(template, changes=edits)
         assert values["Cases", "B4"] == "no fleet: Plan, see KV cache of the batch"
     assert recalculate(template)["Cases", "B4"] == ""
 
 
-@pytest.mark.parametrize("why", CASES)
+@pytest.mark.parametrize("why", REFUSED)
 def test_the_command_line_says_it_in_one_sentence(
     why: str, template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of a workbook that a spreadsheet has saved, here its cells with the results."""
     import openpyxl
 
-    book, values = openpyxl.load_workbook(template), recalculate(template, changes=CASES[why])
+    book, values = openpyxl.load_workbook(template), recalculate(template, changes=REFUSED[why])
     for (title, at), x in values.items():
         book[title][at].value = str(x) if isinstance(x, ExcelError) else x
-    for (title, at), x in CASES[why].items():
+    for (title, at), x in REFUSED[why].items():
         book[title][at].value = x
     book.save(tmp_path / "refused.xlsx")
     assert main(["budget", str(tmp_path / "refused.xlsx")]) == 2
@@ -149,6 +153,28 @@ def test_the_command_line_says_it_in_one_sentence(
         "batch over the pool": "Does not run as planned: only 174 sequences fit beside the weights, the batch is 200\n",
     }
     assert printed.out == says[why]
+
+
+@pytest.mark.parametrize("functions", [True, False], ids=["with functions", "without"])
+def test_months_whose_batch_overflows_have_no_fleet(functions: bool, template: Path) -> None:
+    """Those that fit keep theirs on Demand; what adds up months has none, and one check says why."""
+    values = recalculate(template, changes=OVERFLOWS, functions=functions)
+    fits = recalculate(template, changes=TYPED, functions=functions)
+    first, last = demand_months.FIRST_MONTH, demand_months.LAST_MONTH
+    over = [row for row in range(first, last + 1) if values["Demand", f"{demand_months.KV_FIT}{row}"] == "overflows"]
+    # 174 sequences of 3,200 tokens fit and 175 do not: 560,000 tokens are too many, 64 x (3,000 x 1.1^11 + 200) 560,598
+    assert over == list(range(first + 11, last + 1))
+    for name in demand_months.OF_FLEET:
+        column = _DEMAND[name]
+        assert {values["Demand", f"{column}{row}"] for row in over} == {NA}
+        assert values["Demand", f"{column}{first}"] == fits["Demand", f"{column}{first}"] != NA
+    for title in ("Demand", "Profile", "Commit", "Budget", "Migration", "Actuals"):
+        assert values[title, "B4"] == f"no fleet: the batch overflows in {len(over)} months, see Demand"
+    for name in ("month_usd", "cumulative_usd", "usd_per_m_all"):
+        assert values["Budget", f"{_BUDGET[name]}{MONTH}"] == NA
+    assert values["Budget", f"{_BUDGET['contract_usd']}{MONTH}"] == pytest.approx(32 * 2.79 * 730.5)
+    assert values["Plan", f"C{PLAN_ROWS['rate']}"] == 50
+    assert failing(values, template) == {"Demand rows that fail"}
 
 
 @pytest.mark.parametrize("case", CASES)

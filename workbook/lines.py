@@ -16,7 +16,6 @@ from .chain import ADDIN, NATIVE, guarded
 from .frame import Column, header, put, put_text
 from .input_rows import bounds, passes, plain
 from .plan_table import elsewhere
-from .sheets.plan_rows import IS_REFUSED
 from .style import color_checks, gray_when
 from .sums import Sum, unit_of
 
@@ -40,7 +39,7 @@ class Lines:
         follows: Mapping[str, str] | None = None,
         given: Mapping[tuple[str, str], str] | None = None,
         stop: str = "",
-        fleet: bool = False,
+        fleet: str = "",
         free: Collection[str] = (),
     ) -> None:
         """rows: of the first input and of the first step; columns: of "check", "agree" and each engine.
@@ -49,8 +48,8 @@ class Lines:
         the sheet, for both engines. bad: how many inputs elsewhere are out of bounds.
         follows: input -> the cell whose value it has until it is typed over. given: name and engine -> a cell of the
         sheet that this engine has. stop: the cell that counts what leaves the steps without a result, if that is more
-        than bad inputs. fleet: the steps follow from the plan's fleet, so that cell stands beside the count of bad
-        inputs, and counts it when the plan is refused. free: steps that have a result all the same.
+        than bad inputs. fleet: what counts that there is no fleet, where the steps follow from one: that cell then
+        stands beside the count of bad inputs. free: steps that have a result all the same.
         """
         self._stop, self._fleet, self._free = stop, fleet, frozenset(free)
         self.inputs, self.steps, self.columns = dict(inputs), tuple(steps), dict(columns)
@@ -109,7 +108,7 @@ class Lines:
             count = f'={self._bad}+COUNTIF({checks},"FAIL")'
             put(ws, f"{self.columns['agree']}{self.last_input}", count, "Calculation", "count", "center")
         if self._fleet:
-            count = f"={self.bad()}+{IS_REFUSED}"
+            count = f"={self.bad()}+{self._fleet}"
             put(ws, self.stop().replace("$", ""), count, "Calculation", "count", "center")
         for order, step in enumerate(self.steps, 1):
             self._step(ws, order, step)

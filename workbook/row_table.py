@@ -34,14 +34,15 @@ class RowTable:
         beside: tuple[int, str, str | Callable[[int], str]],
         stop: str = "",
         free: Collection[str] = (),
+        row_stop: Callable[[int], str] | None = None,
     ) -> None:
         """places: what the entries take from elsewhere; printed: entry -> column of the value in use.
 
         beside: the first working column, the column of checks, and what counts bad inputs: a cell, or of a row.
         stop: the cell that counts what leaves the rows without a result, if that is more than bad inputs; free: entries
-        that have one all the same.
+        that have one all the same; row_stop: what else leaves a row without a result.
         """
-        self._stop, self._free = stop, frozenset(free)
+        self._stop, self._free, self._row_stop = stop, frozenset(free), row_stop
         if not self._free <= set(printed):
             raise ValueError(f"not printed: {', '.join(self._free - set(printed))}")
         self.entries, self.rows, self.printed = tuple(entries), rows, dict(printed)
@@ -94,7 +95,7 @@ class RowTable:
                     put(ws, at, self._formula(entry, engine, row), "Calculation", unit_of(entry), "right")
                 if entry.name in self.printed:
                     native, addin = (self.at(entry.name, engine, row) for engine in (NATIVE, ADDIN))
-                    stop = self._bad_of(row) if entry.name in self._free else self._stop_of(row)
+                    stop = self._bad_of(row) if entry.name in self._free else self._none(row)
                     value = f'=IF({stop}>0,NA(),IF(engine_active="Native",{native},{addin}))'
                     put(ws, f"{self.printed[entry.name]}{row}", value, "Result", unit_of(entry), "right")
             self._checks(ws, row)
@@ -118,6 +119,10 @@ class RowTable:
     def _stop_of(self, row: int) -> str:
         return self._stop or self._bad_of(row)
 
+    def _none(self, row: int) -> str:
+        """What leaves a row without a result: engines are compared where the table has one."""
+        return self._stop_of(row) + (f"+{self._row_stop(row)}" if self._row_stop else "")
+
     def _checks(self, ws: Worksheet, row: int) -> None:
         # what may be words comes of the numbers before it, and each engine's is compared where it prints
         first, last = self._numbers[0], self._numbers[-1]
@@ -127,7 +132,7 @@ class RowTable:
         same = f"SUMPRODUCT(--(({a}-{b})^2>tolerance^2*({b}^2+1)))=0"
         alone = f'(addin_version="not installed")+{self._stop_of(row)}'
         put(ws, agree, f"=IF({alone},TRUE,{same})", "Calculation", align="center")
-        check = f'=IF({self._stop_of(row)}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
+        check = f'=IF({self._none(row)}>0,"FAIL",CHOOSE(1+{agree},"FAIL","PASS"))'
         put(ws, f"{self._check}{row}", check, "Check")
 
     def _formula(self, entry: Step | Sum, engine: str, row: int) -> str:

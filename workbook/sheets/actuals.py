@@ -17,7 +17,6 @@ from ..style import color_checks
 from ..worded_rows import WordedRows
 from . import budget_months, demand_months
 from .budget_blocks import FIRST_MONTH, LAST_MONTH
-from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = "Actuals"
 KIND: Final = "output"
@@ -163,7 +162,7 @@ def write(ws: Worksheet) -> None:
         [*columns, *TABLE.headers()],
         freeze=f"C{FIRST_ROW}",
     )
-    say_refused(ws, IS_REFUSED)
+    demand_months.say_no_fleet(ws)
     ws.row_dimensions[5].height = 60
     for row in TABLE.rows:
         put(ws, (row, 1), row - FIRST_MONTH + 1, "Note", align="center")
@@ -206,7 +205,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the two check columns of Actuals, and at Budget",
             TITLE,
-            waits=NOT_JUDGED,
+            waits=demand_months.NOT_JUDGED,
         ),
     )
 

@@ -28,7 +28,7 @@ from .budget_blocks import (
     TOTAL_ROW,
 )
 from .budget_months import BAD, CHECK, FREE, NODE_GPUS, PARTS, PRINTED, SHOWN, STOP, TABLE, TITLE
-from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
+from .plan_rows import IS_REFUSED
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -119,7 +119,7 @@ def write(ws: Worksheet) -> None:
         [*columns, *TABLE.headers()],
         freeze=f"D{FIRST_ROW}",
     )
-    say_refused(ws, IS_REFUSED)
+    demand_months.say_no_fleet(ws)
     ws.print_title_rows = "1:3"  # the header row is that of the months only
     ws.row_dimensions[5].height = 46
     for row in TABLE.rows:
@@ -153,7 +153,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Budget, and at Terms and Demand",
             TITLE,
-            waits=NOT_JUDGED,
+            waits=demand_months.NOT_JUDGED,
         ),
     )
 

@@ -94,7 +94,7 @@ LINES: Final = Lines(
     (BUY_FIRST, BUY_FIRST + len(BUY_INPUTS) + 2),
     {"check": CHECK, "agree": "I", ADDIN: "J", NATIVE: "K"},
     follows={name: planned(name) for name in ("peak_to_mean", "hours_per_month")},
-    fleet=True,
+    fleet=IS_REFUSED,
     free=["load_factor", "mean_rate", *(step.name for step in RATES)],
 )
 _SHARES_LAST: Final = SHARES_FIRST + len(LOAD_SHARES) - 1

@@ -66,7 +66,7 @@ LINES: Final = Lines(
     STEPS,
     (FIRST_ROW, _STEPS_FIRST),
     {"check": CHECK, "agree": "R", ADDIN: "S", NATIVE: "T"},
-    fleet=True,
+    fleet=IS_REFUSED,
     free=[step.name for step in STEPS],
 )
 NOTES: Final = {

@@ -53,7 +53,7 @@ LINES: Final = Lines(
         "peak_to_mean": planned("peak_to_mean"),
         "hours_per_month": planned("hours_per_month"),
     },
-    fleet=True,
+    fleet=IS_REFUSED,
     free=["load_factor"],
 )
 LAST: Final = CHARGES_FIRST + len(CLASSES) - 1

@@ -42,7 +42,6 @@ from .commit_tables import (
     WEEK_FIRST,
 )
 from .money_blocks import CONTRACTS, CONTRACTS_FIRST
-from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -93,7 +92,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
-    say_refused(ws, IS_REFUSED)
+    months.say_no_fleet(ws)
     ws.print_title_rows = "1:3"
     TOP.write(ws, NOTES)
     _levels(ws)
@@ -117,7 +116,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Commit",
             TITLE,
-            waits=NOT_JUDGED,
+            waits=months.NOT_JUDGED,
         ),
         Check(
             "GPUs above the levels of Commit",
@@ -126,7 +125,7 @@ def checks() -> tuple[Check, ...]:
             "GPUs",
             "Raise the nodes of a level on Commit",
             TITLE,
-            waits=NOT_JUDGED,
+            waits=months.NOT_JUDGED,
         ),
     )
 
@@ -181,7 +180,7 @@ def _contracts(ws: Worksheet) -> None:
     rows = f"{CONTRACTS_FIRST}:{{c}}{CONTRACTS_LAST}"
     failing = f'COUNTIF({INPUT_CHECK}{rows.format(c=INPUT_CHECK)},"FAIL")'
     put(ws, BAD.replace("$", ""), f"={TOP.bad()}+{failing}", "Calculation", "count", "center")
-    put(ws, STOP.replace("$", ""), f"={BAD}+{IS_REFUSED}", "Calculation", "count", "center")
+    put(ws, STOP.replace("$", ""), f"={BAD}+{months.NO_FLEET}", "Calculation", "count", "center")
     for name, argument in CONTRACT_INPUTS.items():
         column = CONTRACT_COLUMNS[name]
         rule = bounds(name, argument, f"{column}{CONTRACTS_FIRST}")

@@ -48,7 +48,7 @@ TOP: Final = Lines(
     (Sum("span_hours", "Hours of the week", "h", lambda *_: f"ROWS({_gpus(ADDIN)})", "from Profile"),),
     (COMMIT_FIRST, COMMIT_FIRST + len(COMMIT_INPUTS)),
     SIDES,
-    fleet=True,
+    fleet=months.NO_FLEET,
     free=["span_hours"],
 )
 LEVELS_LAST: Final = LEVELS_FIRST + LEVELS - 1

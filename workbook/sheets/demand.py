@@ -21,6 +21,8 @@ from .demand_months import (
     LAST_MONTH,
     LINES,
     MONTHS_HEAD,
+    OVERFLOW_WORDS,
+    OVERFLOWS,
     PRINTED,
     SHOWN,
     STEPS_FIRST,
@@ -28,9 +30,10 @@ from .demand_months import (
     TITLE,
     TODAY_ROW,
     TOTAL_ROW,
+    say_no_fleet,
 )
 from .money_blocks import DEMAND_FIRST, FIRST_MONTH_ROW, SHAPE_ROW, SHAPES
-from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
+from .plan_rows import IS_REFUSED, NOT_JUDGED
 
 __all__ = ["KIND", "PURPOSE", "TITLE", "addin_cells", "checks", "write"]
 
@@ -90,7 +93,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
-    say_refused(ws, IS_REFUSED)
+    say_no_fleet(ws)
     ws.print_title_rows = "1:3"  # the header row is that of the inputs only
     _shape(ws)
     _first_month(ws)
@@ -140,10 +143,10 @@ def checks() -> tuple[Check, ...]:
     return (
         Check(
             "Demand rows that fail",
-            "Inputs are within their bounds, engines agree in each month",
+            "Inputs are within their bounds; in each month the batch fits and engines agree",
             f'COUNT({numbered})-COUNTIF({found},"PASS")',
             "count",
-            "Look at the Check column of Demand",
+            "Look at the Check column of Demand; where the batch overflows, plan a smaller one",
             TITLE,
             waits=NOT_JUDGED,
         ),
@@ -199,7 +202,7 @@ def _today(ws: Worksheet) -> None:
 
 
 def _fits(ws: Worksheet, row: int) -> None:
-    """Whether the batch fits at the month's mean context; the fleet is priced all the same."""
+    """Whether the batch fits at the month's mean context: where it does not, the month has no fleet."""
     need = f"{refined.cell('batch')}*{TABLE.at('kv_gb_per_seq', NATIVE, row)}"
     fits = f'CHOOSE(1+({need}<=N({refined.cell("kv_pool_gb")})),"overflows","fits")'
     put(ws, f"{KV_FIT}{row}", f"=IF({LINES.bad()}>0,NA(),{fits})", "Check")
@@ -207,6 +210,11 @@ def _fits(ws: Worksheet, row: int) -> None:
 
 def _totals(ws: Worksheet) -> None:
     put_text(ws, f"B{TOTAL_ROW}", "All months", "Label", "left")
+    count, words = (at.rpartition("!")[2].replace("$", "") for at in (OVERFLOWS, OVERFLOW_WORDS))
+    over = f'COUNTIF({KV_FIT}{FIRST_MONTH}:{KV_FIT}{LAST_MONTH},"overflows")'
+    put(ws, count, f"={over}*(1-{IS_REFUSED})", "Calculation", "count", "center")
+    sentence = f'"no fleet: the batch overflows in "&{count}&" months, see Demand"'
+    put(ws, words, f'=IF({count}=0,"",{sentence})', "Calculation")
     for name, unit in (
         ("requests_per_month", "requests"),
         ("prompt_tokens_per_month", "tokens"),

@@ -3,6 +3,7 @@
 from typing import Final
 
 from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.worksheet import Worksheet
 
 from capacity import conversation, fleet, headroom, sizing, users, week
 from capacity.decode import decode_load
@@ -17,6 +18,7 @@ from ..row_table import RowTable
 from ..sums import Place, Sum
 from .blocks import planned
 from .money_blocks import DEMAND_FIRST, DEMAND_LAST, MONTHS, SHAPE_ROW
+from .plan_rows import IS_REFUSED, say_refused
 from .week import cells as hours
 
 TITLE: Final = "Demand"
@@ -40,7 +42,7 @@ LINES: Final = Lines(
     taken={"peak_load": f"MAX({hours()})", "mean_load": f"AVERAGE({hours()})"},
     bad=f'facts_bad+COUNTIF({CHECK}{SHAPE_ROW}:{CHECK}{DEMAND_FIRST - 1},"FAIL")',
     follows={name: planned(name) for name in ("node_gpus", "hours_per_month")},
-    fleet=True,
+    fleet=IS_REFUSED,
     free=[step.name for step in STEPS],
 )
 
@@ -142,6 +144,11 @@ SHOWN: Final = {
 OF_FLEET: Final = ("built_replicas", "replicas", "gpus", "nodes", "billed_gpus")
 PRINTED: Final = {name: get_column_letter(i) for i, name in enumerate(SHOWN, 3)}
 KV_FIT: Final = get_column_letter(len(SHOWN) + 3)
+# In how many months the batch does not fit, and what is said then: sheets that add up months have no fleet.
+OVERFLOWS: Final = f"{TITLE}!${KV_FIT}${TOTAL_ROW}"
+OVERFLOW_WORDS: Final = f"{TITLE}!${SIDES[ADDIN]}${TOTAL_ROW}"
+NO_FLEET: Final = f"{IS_REFUSED}+{OVERFLOWS}"
+NOT_JUDGED: Final = f"facts_bad+{NO_FLEET}>0"
 
 TABLE: Final = RowTable(
     (
@@ -165,9 +172,15 @@ TABLE: Final = RowTable(
     (_WORKING, CHECK, LINES.bad()),
     LINES.stop(),
     set(PRINTED) - set(OF_FLEET),
+    lambda row: f'COUNTIF(${KV_FIT}{row},"overflows")',
 )
 
 
 def at(name: str, month: int, engine: str = "") -> str:
     """The cell of a month, the first is 1, from another sheet: an engine's own, or the value in use."""
     return f"{TITLE}!{TABLE.at(name, engine, FIRST_MONTH + month - 1)}"
+
+
+def say_no_fleet(ws: Worksheet) -> None:
+    """Above a table of what all months need: why there is no fleet in one of them, or in none."""
+    say_refused(ws, IS_REFUSED, OVERFLOW_WORDS)

@@ -12,11 +12,10 @@ from ..chain import ADDIN, NATIVE
 from ..check import Check
 from ..frame import FIRST_ROW, frame, put, put_text
 from ..lines import Lines, columns, long_text
-from . import terms
+from . import demand_months, terms
 from .budget_blocks import FIRST_MONTH, LAST_MONTH, MIGRATION_FIRST
 from .budget_months import BAD, HOURS, PRINTED
 from .budget_months import TITLE as BUDGET
-from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 
 TITLE: Final = "Migration"
 KIND: Final = "output"
@@ -72,7 +71,7 @@ LINES: Final = Lines(
         "old_usd": f"$C${_OLD_ROW + 2}",
     },
     bad=BAD,
-    fleet=True,
+    fleet=demand_months.NO_FLEET,
     free=[f"tail_{k}" for k in range(1, CONTRACTS + 1)],
 )
 NOTES: Final = {
@@ -98,7 +97,7 @@ def write(ws: Worksheet) -> None:
         COLUMNS,
         freeze=f"C{FIRST_ROW}",
     )
-    say_refused(ws, IS_REFUSED)
+    demand_months.say_no_fleet(ws)
     ws.print_title_rows = "1:3"
     LINES.head(ws, _OLD_ROW - 1, "Engines agree", "Month by month, from Budget", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)
@@ -130,7 +129,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Migration",
             TITLE,
-            waits=NOT_JUDGED,
+            waits=demand_months.NOT_JUDGED,
         ),
     )
 

@@ -23,9 +23,9 @@ IS_REFUSED, NONE_FITS = (f"Plan!${at[0]}${at[1:]}" for at in (REFUSED_AT, NONE_F
 NOT_JUDGED: Final = f"facts_bad+{IS_REFUSED}>0"
 
 
-def say_refused(ws: Worksheet, gate: str) -> None:
-    """Why another sheet has no fleet, above its table."""
-    words = f'=CHOOSE(1+{gate},"","no fleet: "&Plan!{KNOWN["refused"]}&", see Plan")'
+def say_refused(ws: Worksheet, gate: str, otherwise: str = '""') -> None:
+    """Why another sheet has no fleet, above its table. otherwise: what is said of a plan that is not refused."""
+    words = f'=CHOOSE(1+{gate},{otherwise},"no fleet: "&Plan!{KNOWN["refused"]}&", see Plan")'
     put(ws, "B4", words, "Note").alignment = Alignment(horizontal="left", vertical="center", indent=1)
     color_words(ws, "B4:B4", {"no fleet": BAD})
 

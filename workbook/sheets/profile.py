@@ -19,7 +19,6 @@ from ..row_table import RowTable
 from ..sums import Sum
 from . import demand_months as months
 from .money_blocks import DAYS, PROFILE_FIRST, WEEK_LAST
-from .plan_rows import IS_REFUSED, NOT_JUDGED, say_refused
 from .week import cells as hours
 
 TITLE: Final = "Profile"
@@ -56,7 +55,7 @@ TOP: Final = Lines(
     TAKEN,
     (PROFILE_FIRST, PROFILE_FIRST + len(PROFILE_INPUTS)),
     SIDES,
-    fleet=True,
+    fleet=months.NO_FLEET,
     free=["peak_load"],
 )
 HOURS_HEAD: Final = TOP.last + 2
@@ -216,7 +215,7 @@ def write(ws: Worksheet) -> None:
         freeze=f"C{FIRST_ROW}",
         landscape=False,
     )
-    say_refused(ws, IS_REFUSED)
+    months.say_no_fleet(ws)
     ws.print_title_rows = "1:3"
     TOP.write(ws, NOTES)
     aligned = {"A": "center", "B": "left", "C": "left", CHECK: "center"}
@@ -256,7 +255,7 @@ def checks() -> tuple[Check, ...]:
             "count",
             "Look at the Check column of Profile",
             TITLE,
-            waits=NOT_JUDGED,
+            waits=months.NOT_JUDGED,
         ),
     )
 

@@ -43,7 +43,7 @@ LINES: Final = Lines(
     {"budget_lost_regions": "{budget_lost_regions}<{budget_regions}"},
     {"month_hours": _HOURS, "months_planned": _MONTHS},
     bad=f"{demand_months.TITLE}!{demand_months.LINES.bad()}",
-    fleet=True,  # of Budget
+    fleet=demand_months.NO_FLEET,  # of Budget
     free=[step.name for step in STEPS],
 )
 NOTES: Final = {

@@ -65,7 +65,7 @@ LINES: Final = Lines(
     STEPS,
     (FIRST_ROW, STEPS_FIRST),
     {"check": CHECK, "agree": "I", ADDIN: "J", NATIVE: "K"},
-    fleet=True,
+    fleet=IS_REFUSED,
 )
 NOTES: Final = {
     "ttft_steps": "fitted; vLLM 4.58, SGLang 15.2, TensorRT-LLM 9.11",

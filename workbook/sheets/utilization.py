@@ -90,7 +90,7 @@ LINES: Final = Lines(
     (HEADROOM_FIRST, _STEPS_FIRST),
     {"check": CHECK, "agree": "N", ADDIN: "O", NATIVE: "P"},
     {"lost_regions": "{lost_regions}<{regions}"},
-    fleet=True,
+    fleet=IS_REFUSED,
     follows={name: planned(name) for name in HEADROOM_INPUTS if name in PLAN_ROWS},
 )
 NOTES: Final = {
