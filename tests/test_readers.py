@@ -94,7 +94,7 @@ def test_an_unwritable_path_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_finish_refuses_a_value_that_no_cell_can_hold() -> None:
     plain = Package.of(compose(date(2026, 11, 29)))
     with pytest.raises(TypeError, match="which no cell can hold"):
-        finish(plain, dict.fromkeys(plain.formula_cells()))
+        finish(plain, dict.fromkeys(plain.formulas))
 
 
 def test_finish_writes_errors_as_error_values(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def finish(package: Package, values: Mapping[Cell, Any], alt_texts: Sequence[str
     parts = dict(package.parts)
     texts: dict[str, int] = {}
     for sheet, part in sheet_parts(parts).items():
-        tree = package.sheets[sheet]
+        tree = etree.fromstring(parts[part])
         for formula in tree.iter(_FORMULA):
             cell = formula.getparent()
             _fill(cell, formula.getnext(), values[sheet, cell.get("r")])

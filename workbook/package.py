@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Self
@@ -31,25 +31,26 @@ def sheet_parts(parts: Mapping[str, bytes]) -> dict[str, str]:
 
 
 class Package:
-    """The parts of a file in memory; each sheet is parsed once."""
+    """A file in memory: its parts, and where it has formulas, by sheet and row."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, formulas: Iterable[Cell] | None = None) -> None:
+        """formulas: where they are, if that is known without a look at each cell."""
         self.data = data
         with zipfile.ZipFile(io.BytesIO(data)) as zipped:
             self.parts = {name: zipped.read(name) for name in zipped.namelist()}
-        self.sheets = {title: etree.fromstring(self.parts[part]) for title, part in sheet_parts(self.parts).items()}
+        self.formulas = tuple(self._find() if formulas is None else formulas)
 
     @classmethod
     def of(cls, book: Workbook) -> Self:
         """What openpyxl writes of a workbook."""
         packed = io.BytesIO()
         ExcelWriter(book, zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED)).save()  # it is read again at once
-        return cls(packed.getvalue())
+        formulas = ((ws.title, cell.coordinate) for ws in book for cell in ws._cells.values() if cell.data_type == "f")
+        return cls(packed.getvalue(), formulas)
 
-    def formula_cells(self) -> Iterator[Cell]:
-        """Where it has formulas, by sheet and row."""
-        for sheet, tree in self.sheets.items():
-            for formula in tree.iter(q("f")):
+    def _find(self) -> Iterator[Cell]:
+        for sheet, part in sheet_parts(self.parts).items():  # one tree at a time: together they take 100 MB
+            for formula in etree.fromstring(self.parts[part]).iter(q("f")):
                 yield sheet, formula.getparent().get("r")
 
 
@@ -57,4 +58,4 @@ class Package:
 def read(path: Path, modified_ns: int) -> tuple[bytes, tuple[Cell, ...]]:
     """A file as it was then, and where it has formulas: kept, since one file is often opened again."""
     package = Package(path.read_bytes())
-    return package.data, tuple(package.formula_cells())
+    return package.data, package.formulas

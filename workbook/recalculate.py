@@ -53,7 +53,7 @@ class Session:
 
     def __init__(self, source: str | Path | Package, *, functions: bool = True) -> None:
         if isinstance(source, Package):
-            data, cells = source.data, source.formula_cells()
+            data, cells = source.data, source.formulas
         else:
             path = Path(source)
             data, cells = read(path, path.stat().st_mtime_ns)
