@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 import wine
 from office import Office, OfficeError, node, soffice, uno_python
 from office.own_server import Server, serving, xlwings_server
+from openpyxl import Workbook
 from sheets import FourWays, edited_in_four_ways
 
 from addin import desktop
@@ -100,6 +102,18 @@ def office_without_addin() -> Iterator[Office]:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template workbook, built once; tests must not change it."""
     return build(tmp_path_factory.mktemp("template") / "capacity.xlsx")
+
+
+@pytest.fixture(scope="module")
+def book(template: Path) -> Workbook:
+    """The built file's formulas."""
+    return openpyxl.load_workbook(template)
+
+
+@pytest.fixture(scope="module")
+def shown(template: Path) -> Workbook:
+    """The built file's cached values."""
+    return openpyxl.load_workbook(template, data_only=True)
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 
 
 def test_the_picture(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     from capacity.evidence.plot import plot
 
     plot(calibrate(rows(measured(1.3, 4)), catalogue.models()), tmp_path / "c.png")

@@ -85,26 +85,16 @@ def _called(formula: str) -> frozenset[str]:
     return frozenset(t.value[:-1] for t in Tokenizer(formula).items if t.type == "FUNC" and t.subtype == "OPEN")
 
 
-@pytest.fixture(scope="module")
-def plain(template: Path) -> Workbook:
-    return openpyxl.load_workbook(template)
-
-
-@pytest.fixture(scope="module")
-def plain_values(template: Path) -> Workbook:
-    return openpyxl.load_workbook(template, data_only=True)
-
-
 @pytest.mark.parametrize("name", OFFICE_JS)
 def test_the_workbook_is_spelled_and_otherwise_the_same(
-    name: str, plain: Workbook, plain_values: Workbook, tmp_path: Path
+    name: str, book: Workbook, shown: Workbook, tmp_path: Path
 ) -> None:
     """Formulas differ in the spelling alone; results, texts and shown formulas not at all."""
     path = build(tmp_path / "capacity.xlsx", host=name)
     spelled, values = openpyxl.load_workbook(path), openpyxl.load_workbook(path, data_only=True)
     ours = 0
-    for ws in plain:
-        sheets = [book[ws.title] for book in (spelled, values, plain_values)]
+    for ws in book:
+        sheets = [other[ws.title] for other in (spelled, values, shown)]
         for cell in (c for row in ws for c in row):
             other, value, plain_value = (sheet.cell(cell.row, cell.column) for sheet in sheets)
             assert value.value == plain_value.value

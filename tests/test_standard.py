@@ -6,7 +6,6 @@ import re
 import zipfile
 from pathlib import Path
 
-import openpyxl
 import pytest
 from openpyxl import Workbook
 from openpyxl.cell import Cell
@@ -63,18 +62,6 @@ BLOCKS = {
     "Actuals": ("H6:K41", range(6, 42)),
 }
 ENGINE_INPUTS = ("engine", "tolerance")
-
-
-@pytest.fixture(scope="module")
-def book(template: Path) -> Workbook:
-    """The built file's formulas."""
-    return openpyxl.load_workbook(template)
-
-
-@pytest.fixture(scope="module")
-def shown(template: Path) -> Workbook:
-    """The built file's cached values."""
-    return openpyxl.load_workbook(template, data_only=True)
 
 
 def about(shown: Workbook) -> dict[str, tuple[object, object]]:
