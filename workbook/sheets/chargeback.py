@@ -47,7 +47,8 @@ LINES: Final = Lines(
     (step_named("load_factor", headroom.load_factor),),
     (INVOICE_FIRST, INVOICE_FIRST + len(INPUTS) + 2),
     {"check": CHECK, "agree": "L", ADDIN: "M", NATIVE: "N"},
-    bad=f"{mix.TITLE}!{mix_tables.BAD}",
+    # the invoice of no fleet, which is an error, is no bad input: tokens stay, and what it stops is counted beside
+    bad=f"{mix.TITLE}!{mix_tables.BAD}-{IS_REFUSED}*(COUNT($C${INVOICE_FIRST})=0)",
     follows={
         "invoice_usd": f"IF({IS_REFUSED},NA(),{_COST}*{planned('hours_per_month')})",
         "peak_to_mean": planned("peak_to_mean"),
@@ -229,8 +230,6 @@ def write(ws: Worksheet) -> None:
     ws.print_title_rows = "1:3"
     LINES.head(ws, LINES.last - 1, "Engines agree", "Of the peak, on the mean", "Value", "Unit", "In words")
     LINES.write(ws, NOTES)
-    # the invoice of no fleet is no bad input, and tokens stay: what it stops is counted beside
-    ws[LINES.bad().replace("$", "")].value += f"-{IS_REFUSED}*(COUNT({LINES.at('invoice_usd')})=0)"
     heads = ["#", "Class", *(words for _, words in SHOWN.values()), "Check"]
     aligned = ["center", "left", *["right"] * len(SHOWN), "center"]
     header(ws, CHARGES_FIRST - 1, map(Column, heads, [0.0] * len(heads), aligned))

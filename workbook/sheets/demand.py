@@ -175,6 +175,7 @@ def _shape(ws: Worksheet) -> None:
     put(ws, f"C{row}", f"=MATCH({at},{week.NAME_CELLS},0)", "Calculation", "count", "right")
     whole = f'(COUNTIF({hours},">=0")=ROWS({hours}))*COUNTIF({hours},">0")'
     put(ws, f"{CHECK}{row}", f'=IF({whole},"PASS","FAIL")', "Check")
+    ws.row_dimensions[SHAPE_ROW].height = ws.row_dimensions[row].height = 18
 
 
 def _first_month(ws: Worksheet) -> None:
@@ -212,7 +213,7 @@ def _totals(ws: Worksheet) -> None:
     put_text(ws, f"B{TOTAL_ROW}", "All months", "Label", "left")
     count, words = (at.rpartition("!")[2].replace("$", "") for at in (OVERFLOWS, OVERFLOW_WORDS))
     over = f'COUNTIF({KV_FIT}{FIRST_MONTH}:{KV_FIT}{LAST_MONTH},"overflows")'
-    put(ws, count, f"={over}*(1-{IS_REFUSED})", "Calculation", "count", "center")
+    put(ws, count, f"={over}*(1-{IS_REFUSED})", "Calculation", "count", "center", '0;-0;"all fit"')
     sentence = f'"no fleet: the batch overflows in "&{count}&" months, see Demand"'
     put(ws, words, f'=IF({count}=0,"",{sentence})', "Calculation")
     for name, unit in (

@@ -65,7 +65,6 @@ column, cells = SHEET.column, SHEET.cells
 
 # Beside the table: which rows are prices, and which of them are old.
 IS_PRICE, AGE, STALE_BEFORE = "O", "P", "R"
-STALE_CELL: Final = f"{TITLE}!${STALE_BEFORE}${FIRST_ROW}"
 _STALE_BEFORE: Final = date(2026, 8, 1)
 
 
